@@ -6,7 +6,7 @@
 /* Returns a folder of this process. At exit the folder and its files are removed. */
 const char *temporary_folder(void);
 
-/* Returns the path of `name` in the temporary folder. The string is valid until the fourth next call. */
+/* Returns the path of `name` in the temporary folder. The fourth call after this one overwrites the string. */
 const char *temporary_path(const char *name);
 
 /* Writes a file in the temporary folder and returns its path. */

@@ -1,4 +1,7 @@
-/* Lets each allocation of the reader and the writer fail in turn: the result is "out of memory", and nothing leaks. */
+/*
+ * Lets each allocation of the reader and the writer fail in turn. The status must be SPRY_OUT_OF_MEMORY, and nothing
+ * may leak.
+ */
 #include "catalogue/catalogue.h"
 #include "files.h"
 #include "io/container.h"
@@ -43,10 +46,10 @@ static char *container_of(const char *text, const char *format, size_t *bytes)
 }
 
 typedef struct setting {
-    int text, file, gzip, threads, write; /* file 2: a pipe */
+    int text, file, gzip, threads, write; /* file: 0 memory, 1 a file, 2 a pipe */
     const char *format;                   /* format of the container that is read and written; NULL: Matrix Market */
     /* Set by fail_every_call. */
-    const char *path, *out, *name; /* files that are read and written; the first one's name in messages */
+    const char *path, *out, *name; /* file that is read, file that is written, name of the first file in messages */
     const void *data;
     size_t bytes;
 } setting;
@@ -86,7 +89,7 @@ static spry_status read_and_write(spry_context *context, const setting *s, spry_
     return status;
 }
 
-/* Reads and writes. If this fails, the message names the file that was read or written, and no new file remains. */
+/* Reads and writes. If reading or writing fails, the message must name the file, and no new file may remain. */
 static spry_status attempt(spry_context *context, const void *input, spry_error *err)
 {
     const setting *s = input;
@@ -139,7 +142,7 @@ static void test_all(void **state)
                 (setting){.text = text, .file = way % 3, .gzip = way / 3 & 1, .threads = way >= 6 ? 3 : 1, .write = 1});
 }
 
-/* The matrix is large enough that multiple threads parse and write. */
+/* Uses a matrix that is large enough for multiple threads to parse and write. */
 static void test_multiple_threads(void **state)
 {
     enum { LINES = 60000 };

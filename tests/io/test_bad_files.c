@@ -1,4 +1,7 @@
-/* Every fault of a file: exact status, line and message, from memory and from a file, with 1 and 5 threads. */
+/*
+ * Tests every fault that a file may have. Status, line and message must be exact, from memory and from a file, with 1
+ * and 5 threads.
+ */
 #include "files.h"
 #include "spry/io.h"
 
@@ -94,7 +97,7 @@ static const bad_file bad_files[] = {
      "the banner says symmetric, but the matrix is not square: 3 rows, 4 columns"},
     {SKEW "5 4 1\n2 1 1\n", 0, BAD, 2,
      "the banner says skew-symmetric, but the matrix is not square: 5 rows, 4 columns"},
-    /* an entry and its mirror image, which stand for the same two entries */
+    /* an entry and its mirror image: in a symmetric file, each of them already stands for both */
     {SYMMETRIC "2 2 3\n1 1 1\n2 1 5\n1 2 5\n", 0, BAD, 5, MIRROR("(1, 2)", "(2, 1)", "symmetric")},
     {SYMMETRIC "4 4 4\n1 4 1\n3 2 1\n2 3 1\n4 1 1\n", 0, BAD, 3, MIRROR("(1, 4)", "(4, 1)", "symmetric")},
     {SKEW "2 2 2\n1 2 5\n2 1 -5\n", 0, BAD, 3, MIRROR("(1, 2)", "(2, 1)", "skew-symmetric")},
@@ -336,7 +339,7 @@ static void test_broken_gzip(void **state)
     free(t.text);
 }
 
-/* A small gzip file that claims a large matrix is refused before large allocations. */
+/* Asserts that a small gzip file whose size line announces a large matrix is refused before large allocations. */
 static void test_gzip_counts(void **state)
 {
     static const char text[] = COORDINATE "9 9 900000000000\n1 1 1\n";

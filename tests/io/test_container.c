@@ -1,4 +1,7 @@
-/* Containers: written matrices are read bitwise equal, and a file with any fault is refused with a reason. */
+/*
+ * Tests of containers. Written matrices must be read bitwise equal, and a file with any fault must be refused with a
+ * reason.
+ */
 #include "catalogue/catalogue.h"
 #include "core/kernel.h"
 #include "files.h"
@@ -12,7 +15,8 @@
 /* ---- matrices ---------------------------------------------------------------------------------- */
 
 /*
- * 5 x 7 with an empty row and column. Sorted and unique, or with the entries of row 0 reversed and one entry repeated.
+ * Entries of a 5 x 7 matrix with an empty row and an empty column. The entries are sorted and unique, or row 0 is in
+ * reverse order with one entry repeated.
  */
 enum { ROWS = 5, COLS = 7, ENTRIES = 8 };
 static const int64_t entry_rows[ENTRIES] = {0, 0, 0, 1, 3, 3, 4, 4};
@@ -137,7 +141,7 @@ static void test_round_trip(void **state)
                 for (int sorted = 0; sorted < 2; sorted++) {
                     make_sample(&s, (spry_layout)layout, (spry_type)type, pair, sorted);
                     round_trip(context, &s.a);
-                    s.a.nnz = 0; /* then a matrix without entries, then a matrix without rows */
+                    s.a.nnz = 0; /* then without entries, and further below without rows */
                     memset(s.offsets, 0, sizeof s.offsets);
                     round_trip(context, &s.a);
                     s.a.rows = s.a.columns = 0;
@@ -148,7 +152,7 @@ static void test_round_trip(void **state)
     spry_context_destroy(context);
 }
 
-/* Multiple chunks per section, multiple threads, and the source information of the original file. */
+/* Tests a large matrix: multiple chunks per section, multiple threads, and the information about the original file. */
 static void test_large(void **state)
 {
     for (int threads = 1; threads <= 3; threads += 2) {
@@ -181,7 +185,10 @@ static void test_field(void **state)
     spry_context_destroy(context);
 }
 
-/* Every format returns the same CSR. If a format's arrays are stored, a file with one changed byte is refused. */
+/*
+ * Asserts that a container in any format returns the same CSR, and that a file with one changed byte in the stored
+ * arrays is refused.
+ */
 static void test_formats(void **state)
 {
     spry_context *context = context_of(2);
@@ -257,7 +264,7 @@ static void test_types(void **state)
     spry_context_destroy(context);
 }
 
-/* A plan keeps the mapping after the matrix is destroyed and the file is removed. */
+/* Asserts that a plan can still use the memory-mapped arrays after the matrix is destroyed and the file is removed. */
 static void test_plan(void **state)
 {
     spry_context *context = context_of(1);
@@ -383,8 +390,8 @@ static void test_lengths(void **state)
 }
 
 /*
- * A fault with correct checksums: the field of `bytes` bytes at `offset` becomes `value`. where: 0 for the head; 1, 2,
- * 3 for the content of that section.
+ * A fault with correct checksums. The field of `bytes` bytes at `offset` gets the value `value`. where: part of the
+ * file that `offset` counts from, 0 for the head, 1 to 3 for the content of that section.
  */
 typedef struct forgery {
     spry_layout layout;
@@ -495,7 +502,7 @@ static void test_forgeries(void **state)
     spry_context_destroy(context);
 }
 
-/* Unsorted entries and duplicates are valid if the head does not claim otherwise. */
+/* Asserts that unsorted entries and duplicates are valid, unless the head states that entries are sorted or unique. */
 static void test_unsorted(void **state)
 {
     static const forgery sorted = {SPRY_CSR, HEAD(kind.sorted), SPRY_KNOWN_YES, NULL};

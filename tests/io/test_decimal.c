@@ -1,4 +1,7 @@
-/* Decimal to binary compared with strtod and strtof of the C library, binary to decimal compared with printf. */
+/*
+ * Compares the conversion from decimal to binary with strtod and strtof of the C library, and from binary to decimal
+ * with printf.
+ */
 #include "io/decimal.h"
 #include "testing.h"
 
@@ -65,7 +68,7 @@ static void test_hard_cases(void **state)
         "1e-2147483648",
         "1e2147483648",
         "0e99999999999",
-        /* f32: rounding to f64 first would be wrong */
+        /* for f32, rounding to f64 first would give a wrong result */
         "1.00000017881393432617187499",
         "1.00000017881393432617187500",
         "1.00000017881393432617187501",
@@ -93,7 +96,10 @@ static void test_hard_cases(void **state)
     for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) check_text(texts[t]);
 }
 
-/* The exact midpoint of two neighbours, and one unit in the last of up to 770 digits above and below. */
+/*
+ * Converts the exact midpoint of two neighbouring doubles, which may have 770 digits, and decimals that are slightly
+ * larger or smaller.
+ */
 static void test_ties(void **state)
 {
     char text[1200], exact[1200];
@@ -108,7 +114,7 @@ static void test_ties(void **state)
         if (!isfinite(high)) continue;
         /* printf gives the exact decimal of the midpoint */
         long double middle = ((long double)low + (long double)high) /
-                             2; /* exact: 64 bits hold 54, except for subnormals */
+                             2; /* exact if long double has 64 bits, except for subnormals */
         if (middle - (long double)low != (long double)high - middle) continue;
         snprintf(exact, sizeof exact, "%.1100Lg", middle);
         check_text(exact);
@@ -122,7 +128,7 @@ static void test_ties(void **state)
             check_text(text);
         }
     }
-    for (int t = 0; t < 20000; t++) { /* of two f32: the midpoint is an f64 */
+    for (int t = 0; t < 20000; t++) { /* midpoints of two f32 numbers are f64 numbers */
         uint32_t bits = (uint32_t)next_random(&random_state) & 0x7fffffff;
         float low, high;
         memcpy(&low, &bits, sizeof low);
@@ -263,7 +269,10 @@ static void test_shortest_f32(void **state)
     assert_string_equal("0.1", text);
 }
 
-/* A locale with a decimal comma changes nothing. Tries some locales, because none is sure to be installed. */
+/*
+ * Asserts that a locale with a decimal comma changes nothing. Tries multiple locales, because none is certainly
+ * installed.
+ */
 static void test_locale(void **state)
 {
     static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "de_DE",
@@ -271,7 +280,7 @@ static void test_locale(void **state)
     int found = 0;
     for (size_t l = 0; l < sizeof names / sizeof names[0] && !found; l++)
         found = setlocale(LC_ALL, names[l]) != NULL && strcmp(localeconv()->decimal_point, ",") == 0;
-    /* 19 of these digits do not decide the rounding, so strtod converts the text. */
+    /* The first 19 digits do not decide the rounding, so strtod converts the text. */
     const char *undecided = "1.00000000000000011102230246251565405";
     spryi_decimal d;
     assert_non_null(spryi_decimal_scan(undecided, undecided + strlen(undecided), &d));

@@ -50,7 +50,7 @@ static const good_list good_lists[] = {
     {"0 1 5\n1 0 1\n0 1 2\n0 1 4\n", {0, 1, 0}, 2, 2, SPRYI_REAL, {0, 5, 1, 0}},
     {"0 1\n0 1\n", {0, 0, 0}, 2, 1, SPRYI_FIELD_PATTERN, {0, 2, 0, 0}},
     {"0 1\n0 1\n", {0, 1, 0}, 2, 1, SPRYI_FIELD_PATTERN, {0, 1, 0, 0}},
-    /* both directions; a loop once */
+    /* undirected: each edge in both directions, a loop only once */
     {"0 1 5\n1 1 3\n", {0, 0, 1}, 2, 3, SPRYI_REAL, {0, 5, 5, 3}},
     {"0 1 5\n1 0 2\n", {0, 0, 1}, 2, 2, SPRYI_REAL, {0, 7, 7, 0}},
     {"0 1 5\n1 0 2\n", {0, 1, 1}, 2, 2, SPRYI_REAL, {0, 5, 5, 0}},
@@ -261,7 +261,10 @@ static void test_bad_lists(void **state)
     }
 }
 
-/* Node numbers with large gaps need more memory than available. The message says so. */
+/*
+ * Asserts that an edge list whose node numbers have large gaps is refused if it needs more memory than available, and
+ * that the message says so.
+ */
 static void test_gaps(void **state)
 {
     static const char text[] = "0 1000000000000000\n";
@@ -283,7 +286,7 @@ static void test_gaps(void **state)
     spry_context_destroy(context);
 }
 
-/* An option that does not apply to the kind of file is refused by name. */
+/* Asserts that an option that does not apply to the kind of file is refused, and that the error names the option. */
 static void test_options(void **state)
 {
     static const char mtx[] = "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n1 1 2\n2 2 5\n";
@@ -423,7 +426,7 @@ static void test_memory_limit(void **state)
     char *text = long_list(0, 0, "", &bytes);
     spry_read_options o = SPRY_INIT(spry_read_options);
     int64_t most = 0;
-    for (int try = 0; try < 3; try++) { /* without a limit, with the peak of that run as limit, with less */
+    for (int try = 0; try < 3; try++) { /* limit: none, the peak of the first try, half of the peak */
         spry_context *context = context_of(1);
         spry_matrix *A = NULL;
         spry_error err = {0};

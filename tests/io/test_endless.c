@@ -1,6 +1,6 @@
 /*
- * Endless wrong input is refused at the first fault with little memory, and valid input of any length is read. Contexts
- * have no more memory than the test sets. An alarm kills a test that waits too long.
+ * Asserts that endless wrong input is refused at the first fault with little memory, and that valid input of any length
+ * is read. The tests limit the memory of contexts. An alarm kills a test that waits too long.
  */
 #include "files.h"
 #include "spry/io.h"
@@ -198,12 +198,12 @@ static void test_great_claim(void **state)
     in.chunk = repeated(TEXT("1 1 1\n"), &in.chunk_bytes);
     expect_refused(&in, 128 << 20, SPRY_OUT_OF_MEMORY, "out of memory");
     free((void *)(uintptr_t)in.chunk);
-    in.chunk = NULL; /* if the input ends, the claim is a fault of the file */
+    in.chunk = NULL; /* if the input ends, the announced number of entries is a fault of the file */
     expect_refused(&in, LITTLE, SPRY_BAD_FILE,
                    "announces 1000000000000 entries, but the rest of the file has room for 0");
 }
 
-/* A wrong beginning is refused while the writer keeps the input open. */
+/* Asserts that input with a wrong beginning is refused while the writer still keeps the input open. */
 static void test_nothing_is_waited_for(void **state)
 {
     static const char *const heads[] = {"y\n", COORDINATE "1 1 one\n", "\x1f\x8b\x07\x00\x00\x00\x00\x00\x00\x00\x00"};
@@ -236,7 +236,7 @@ static void test_devices(void **state)
 
 /* ---- containers ---------------------------------------------------------------------------------- */
 
-/* The reader requests the number of bytes in the head, and one more. */
+/* Asserts that the reader requests the number of bytes that the container's head states, and one more byte. */
 static void test_containers(void **state)
 {
     test_memory h = {.limit = LITTLE};
@@ -298,7 +298,10 @@ static void check_rows(spry_matrix *A)
     spry_matrix_destroy(A);
 }
 
-/* Comments of any length are valid at any position and across blocks: from a file, memory, gzip and pipes. */
+/*
+ * Asserts that comments of any length are valid at any position, also if they are longer than the reader's blocks. The
+ * text comes from a file, memory, gzip and pipes.
+ */
 static void test_long_comments(void **state)
 {
     static const size_t lengths[] = {1022, 65536, 65537, 327680, 327681, 700001, 3000000};

@@ -1,4 +1,7 @@
-/* Files of unsupported kinds: for any file name the message names the kind and a remedy. */
+/*
+ * Tests of files of unsupported kinds. Whatever the file's name is, the message must name the kind of file and a
+ * remedy.
+ */
 #include "files.h"
 #include "spry/io.h"
 
@@ -74,7 +77,7 @@ static void test_kinds(void **state)
     spry_context_destroy(context);
 }
 
-/* Text with lines of an edge list and an unrelated file name. */
+/* Tests text with lines of an edge list in a file whose name does not end like that of an edge list. */
 static void test_edges_by_another_name(void **state)
 {
     static const char *const texts[] = {"0 1\n1 2\n", "0,1,2.5\n", "# a comment\n5\t7\n", "1;2;-3e4\n"};
@@ -91,7 +94,7 @@ static void test_edges_by_another_name(void **state)
     spry_context_destroy(context);
 }
 
-/* Text in a file whose name announces another kind. */
+/* Tests text in a file whose name stands for another kind of file. */
 static void test_wrong_names(void **state)
 {
     static const char *const cases[][2] = {{"a.npz",

@@ -1,4 +1,4 @@
-/* Valid files of every kind with entries checked by hand, and every source of text. */
+/* Tests valid files of every kind, whose entries were determined by hand, and every source of text. */
 #include "files.h"
 
 #include "matrix/matrix.h"
@@ -80,7 +80,7 @@ static const good_file good_files[] = {
      SPRY_SKEW_SYMMETRIC,
      SPRYI_REAL,
      {0, -1, 1, 0}},
-    /* arrays: by columns; zeros are not stored */
+    /* dense files list all elements by columns; zeros are not stored */
     {"%%MatrixMarket matrix array real general\n2 3\n1\n2\n0\n4\n-0.0\n6\n",
      2,
      3,
@@ -446,7 +446,7 @@ static void test_gzip_members(void **state)
     spry_context_destroy(context);
 }
 
-/* Standard input: a plain pipe, a gzip pipe, and a file that was partly read before. */
+/* Reads from standard input: a pipe with text, a pipe with gzip data, and a file that was partly read before. */
 static void test_standard_input(void **state)
 {
     size_t bytes, packed_bytes;

@@ -1,4 +1,6 @@
-/* The index base of a matrix: sources, functions that keep the base, and messages in this base. */
+/*
+ * Tests of the index base of a matrix: where it comes from, which functions keep it, and messages that count from it.
+ */
 #include "files.h"
 #include "spry/io.h"
 #include "spry/matrix.h"
@@ -105,7 +107,7 @@ static void containers(void **state)
             }
 }
 
-/* A computed matrix has the base of its operand until another base is set. */
+/* Asserts that a computed matrix has the index base of its operand until another base is set. */
 static void results(void **state)
 {
     for (int base = 0; base < 2; base++) {
@@ -128,7 +130,10 @@ static void results(void **state)
     }
 }
 
-/* The base of a matrix from a container can change after CSR was built from the storage. */
+/*
+ * Asserts that the index base of a matrix from a container can be changed after CSR was built from the container's
+ * storage.
+ */
 static void set_later(void **state)
 {
     const char *path = temporary_path("later.spry");
@@ -208,7 +213,10 @@ static void solvers(void **state)
     }
 }
 
-/* input "edges" reads text of any name as an edge list, and refuses other kinds of files. */
+/*
+ * Asserts that the option input = "edges" reads text as an edge list, whatever the file's name is, and refuses other
+ * kinds of files.
+ */
 static void stated_edges(void **state)
 {
     spry_read_options o = SPRY_INIT(spry_read_options);

@@ -1,6 +1,6 @@
 /*
- * memory_limit_bytes of the reader: the limit holds for any claims of the file. Only the head of a file is exempt, up
- * to 1 MB.
+ * Tests of the reader's memory_limit_bytes. The limit must hold for any sizes that the file states. Only reading the
+ * head of a file, up to 1 MB, is exempt.
  */
 #include "files.h"
 #include "spry/io.h"
@@ -45,8 +45,8 @@ static int64_t held_at_most(int64_t limit)
 }
 
 /*
- * Checks that the peak without a limit is the smallest limit that succeeds. Under a smaller limit the error reports a
- * limit that suffices.
+ * Checks that the smallest limit that succeeds equals the peak memory without a limit. Under a smaller limit, the error
+ * must report a limit that suffices.
  */
 static void is_kept(const char *path, spry_type type)
 {
@@ -145,7 +145,7 @@ static void in_memory(void **state)
     free(text);
 }
 
-/* The size line suffices for the refusal. The claimed arrays are not allocated. */
+/* Asserts that a matrix is refused because of its size line, before arrays of the stated sizes are allocated. */
 static void claims(void **state)
 {
     static const char rows[] = BANNER "coordinate real general\n1000000000000 1 1\n1 1 1\n";
@@ -156,7 +156,7 @@ static void claims(void **state)
     assert_true(err.value > 8000000000000 && err.limit == 8 * MB && peak < MB);
 }
 
-/* 64 MB of comments, or one line of 64 MB, are decompressed in little memory. */
+/* Asserts that 64 MB of comments, or one line of 64 MB, are decompressed with little memory. */
 static void bombs(void **state)
 {
     enum { MOST = 4 * MB };
@@ -223,7 +223,10 @@ static void refused_limits(void **state)
     }
 }
 
-/* Vectors have no memory limit option. A file whose size line claims too much fails with little memory in use. */
+/*
+ * Tests vectors, whose reader has no option for a memory limit. If the size line states too many rows, reading must
+ * fail with little memory in use.
+ */
 static void vectors(void **state)
 {
     static const char *const claims[] = {BANNER "coordinate real general\n1000000000000000 1 1\n1 1 1\n",

@@ -155,7 +155,10 @@ typedef struct member {
 #define ARRAY(descr, shape) "{'descr': '" descr "', 'fortran_order': False, 'shape': " shape ", }\n"
 #define DATA(type, ...) (const type[]){__VA_ARGS__}, sizeof((const type[]){__VA_ARGS__})
 
-/* Builds 2 x 3: (0, 0) 1, (0, 2) 2, (1, 1) 3. One member is replaced by `other`. */
+/*
+ * Builds an archive of the 2 x 3 matrix with the entries 1 at (0, 0), 2 at (0, 2) and 3 at (1, 1). One member is
+ * replaced by `other`.
+ */
 static void make_archive(archive *a, const member *other)
 {
     const member members[] = {{"format.npy", ARRAY("|S3", "()"), "csr", 3},
@@ -270,7 +273,7 @@ static void test_damage(void **state)
     spry_error err = {0};
     make_archive(&a, NULL);
     int refused = 0;
-    for (size_t cut = 1; cut + 3 < a.length; cut++) { /* the last bytes, of a comment, are ignored */
+    for (size_t cut = 1; cut + 3 < a.length; cut++) { /* the last bytes, a comment, are ignored */
         b = a;
         b.length = cut;
         const spry_status status = read_archive(&b, NULL, &err);
@@ -279,13 +282,13 @@ static void test_damage(void **state)
         refused++;
     }
     assert_true(refused > 500);
-    for (size_t at = 0; at < a.length; at++) { /* a changed byte may be one that is ignored */
+    for (size_t at = 0; at < a.length; at++) { /* the reader ignores some of these bytes */
         b = a;
         b.bytes[at] ^= 0x55;
         const spry_status status = read_archive(&b, NULL, &err);
         assert_true(status == SPRY_OK || status == SPRY_BAD_FILE || status == SPRY_UNSUPPORTED);
     }
-    const double two = 2; /* a value in data.npy: its checksum is wrong */
+    const double two = 2; /* a changed value in data.npy makes its checksum wrong */
     for (size_t at = 0; at + 8 < a.length; at++) {
         if (memcmp(a.bytes + at, &two, sizeof two) != 0) continue;
         b = a;

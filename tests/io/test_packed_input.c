@@ -5,7 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The parts of one file, one per member: the head with the first entry, and the second entry. */
+/*
+ * The two parts of one file. Each part is one compressed member. FIRST is the head with the first entry, SECOND the
+ * second entry.
+ */
 #define FIRST "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.5\n"
 #define SECOND "2 2 2.5\n"
 
@@ -77,7 +80,7 @@ static const sample samples[] = {
 };
 enum { SAMPLES = sizeof samples / sizeof *samples };
 
-/* Both members in one file, with additional room. */
+/* File with both members, in a buffer with additional room. */
 typedef struct packed {
     unsigned char bytes[512];
     size_t count;
@@ -136,7 +139,7 @@ static void test_pipe(void **state)
     spry_context_destroy(context);
 }
 
-/* A truncated edge list is detected, although it has no size line as Matrix Market has. */
+/* Asserts that a truncated file is detected even if it is an edge list, which has no size line. */
 static void test_cut(void **state)
 {
     spry_context *context = context_of(1);

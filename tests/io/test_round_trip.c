@@ -1,4 +1,4 @@
-/* The reader returns the matrix that the writer wrote: values, patterns in every format, long comments. */
+/* Asserts that the reader returns the matrix that the writer wrote: values, patterns in every format, long comments. */
 #include "catalogue/catalogue.h"
 #include "core/kernel.h"
 #include "files.h"
@@ -40,7 +40,7 @@ static void expect_text(const spry_matrix *A, const char *expected)
 
 /* ---- values that are compared ------------------------------------------------------------------- */
 
-/* A symmetry claim is kept from a file to a container and back to a file. */
+/* Asserts that a container and a text file keep the field symmetry of a matrix that was read from a symmetric file. */
 static void test_symmetry(void **state)
 {
     static const char *const texts[] = {
@@ -73,7 +73,10 @@ static void test_symmetry(void **state)
     spry_context_destroy(context);
 }
 
-/* NaN matches only NaN, and the diagonal of a skew-symmetric matrix has only zeros, as in a file. */
+/*
+ * Checks matrices that are falsely declared symmetric or skew-symmetric. NaN equals only NaN, and the diagonal of a
+ * skew-symmetric matrix must be zero.
+ */
 static void test_false_symmetry(void **state)
 {
     static const int32_t offsets[] = {0, 2, 4}, columns[] = {0, 1, 0, 1};
@@ -102,7 +105,10 @@ static void test_false_symmetry(void **state)
 
 /* ---- patterns ----------------------------------------------------------------------------------- */
 
-/* Every format, stored or as CSR, returns a pattern of equal structure, which is written as a pattern. */
+/*
+ * Asserts that a pattern written to a container in any format is read as a pattern with the same positions, and is
+ * written to text as a pattern.
+ */
 static void test_patterns(void **state)
 {
     static const char *const texts[] = {
@@ -139,7 +145,10 @@ static void test_patterns(void **state)
     spry_context_destroy(context);
 }
 
-/* Ones read as values remain values. Files that do not need version 2 have version 1. */
+/*
+ * Asserts that ones that were read as values remain values in a container. A container has version 1 unless it needs
+ * version 2.
+ */
 static void test_ones(void **state)
 {
     static const char text[] = HEAD "pattern general\n2 2 2\n1 1\n2 1\n";
@@ -163,7 +172,7 @@ static void test_ones(void **state)
     spry_context_destroy(context);
 }
 
-/* An entry that a pattern has twice counts twice in products. Every format gives the same sums. */
+/* Asserts that an entry that a pattern has twice counts twice in products, in every format. */
 static void test_repeated_pattern(void **state)
 {
     static const int32_t offsets[] = {0, 3, 4}, columns[] = {0, 0, 1, 1};
@@ -188,7 +197,10 @@ static void test_repeated_pattern(void **state)
     spry_context_destroy(context);
 }
 
-/* A skew-symmetric pattern has no entries, and Matrix Market has no banner for it: the file is general. */
+/*
+ * Writes a skew-symmetric pattern, which has no entries. Matrix Market has no banner for such a pattern, so the file
+ * must be general.
+ */
 static void test_skew_pattern(void **state)
 {
     static const int64_t offsets[] = {0, 0, 0};

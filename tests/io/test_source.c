@@ -1,4 +1,4 @@
-/* The information about its source file that a matrix reports. */
+/* Tests the information that a matrix reports about its source file. */
 #include "files.h"
 #include "spry/io.h"
 #include "spry/matrix.h"

@@ -1,4 +1,7 @@
-/* Containers in a format: plans use the mapped arrays, all other functions use CSR built from the storage. */
+/*
+ * Tests of containers in a format. Plans in this format use the memory-mapped arrays. All other functions use CSR built
+ * from these arrays.
+ */
 #include "catalogue/catalogue.h"
 #include "files.h"
 #include "io/container.h"
@@ -30,7 +33,7 @@ static spry_matrix *generate(spry_context *context, const char *spec, spry_type 
     return A;
 }
 
-/* Writes A in the format and reads the file. The file is then removed: the mapping suffices. */
+/* Writes A in the format and reads the file. The file is then removed, since its memory mapping remains. */
 static spry_matrix *stored(spry_context *context, const spry_matrix *A, const char *format)
 {
     const char *path = temporary_path("stored.spry");
@@ -85,7 +88,8 @@ static void assert_same_product(spry_context *context, const spry_matrix *A, con
 }
 
 /*
- * Every format, type and index pair: the bytes that a plan owns, and products equal to those of a plan built from CSR.
+ * Tests every format, value type and pair of index types. The plan must own only its workspace, and its products must
+ * equal those of a plan built from CSR.
  */
 static void test_plans_in_place(void **state)
 {
@@ -136,7 +140,7 @@ static void test_bytes(void **state)
     assert_int_equal(A->a.rows, spry_matrix_rows(B));
     assert_int_equal(A->a.columns, spry_matrix_columns(B));
     spry_spmv_plan *plan = plan_of(other, B, NULL, SPRY_NO_TRANSPOSE);
-    assert_true(context_peak_bytes(other) < FEW); /* the container has 3.6 MB; hashes of chunks count */
+    assert_true(context_peak_bytes(other) < FEW); /* the file has 3.6 MB; the peak includes hashes of its chunks */
     MUST(spry_spmv_plan_update(plan, NULL, err));
     spry_update_options update = SPRY_INIT(spry_update_options);
     spry_error reported = SPRY_ERROR_INIT;
@@ -153,7 +157,10 @@ static void test_bytes(void **state)
     spry_context_destroy(other);
 }
 
-/* Plans that cannot use the storage are built from CSR: other formats and parameters, orderings, transposed slots. */
+/*
+ * Tests plans that cannot use the storage and are built from CSR: other formats or parameters, orderings, and
+ * transposed products in formats that store rows in slots.
+ */
 static void test_conversions(void **state)
 {
     spry_context *context = context_of(1);
@@ -202,7 +209,10 @@ static void test_conversions(void **state)
     spry_context_destroy(context);
 }
 
-/* A named kernel, a kernel of another format, and vectors whose type the values cannot multiply. */
+/*
+ * Tests a kernel of the container's format, a kernel of another format, and vectors of a type that the values do not
+ * support.
+ */
 static void test_kernels(void **state)
 {
     spry_context *context = context_of(1);
@@ -270,7 +280,7 @@ static void test_patterns(void **state)
     spry_context_destroy(context);
 }
 
-/* Calls every function that reads entries, each on a container without CSR. */
+/* Calls every function that reads entries, each on a new container whose CSR has not been built. */
 static void test_functions(void **state)
 {
     enum { CALLS = 12 };
@@ -373,7 +383,7 @@ static void *show(void *A)
     return spry_matrix_get_arrays(A, &shown, NULL) == SPRY_OK ? (void *)(uintptr_t)shown.indices : NULL;
 }
 
-/* Threads that request CSR concurrently get the same arrays. */
+/* Asserts that threads that request CSR at the same time get the same arrays. */
 static void test_threads(void **state)
 {
     enum { THREADS = 4 };
@@ -390,7 +400,10 @@ static void test_threads(void **state)
     spry_context_destroy(context);
 }
 
-/* A container is copied to its own format, and written in other formats from CSR. Both ways give equal files. */
+/*
+ * Writes B, a matrix from a container. Its own format is copied, other formats are built from CSR. The files must equal
+ * those that are written from A.
+ */
 static void test_writing(void **state)
 {
     static const char *const wanted[] = {"sell", "sell:c=4:sigma=16", "sell:c=8", "bsr:block=2", "csc", NULL};
@@ -417,7 +430,10 @@ static void test_writing(void **state)
     spry_context_destroy(context);
 }
 
-/* Other types than the file's are converted, as in other containers. */
+/*
+ * Reads a container with another value type than the file's. The matrix is then converted to CSR, as for other
+ * containers.
+ */
 static void test_read_options(void **state)
 {
     spry_context *context = context_of(1);
@@ -442,7 +458,7 @@ static void test_read_options(void **state)
     spry_context_destroy(context);
 }
 
-/* If the parameters in the head are damaged, only requests without parameters use the storage. */
+/* Damages the format's parameters in the head. Only plans that request no parameters may then use the storage. */
 static void test_strange_parameters(void **state)
 {
     spry_context *context = context_of(1);
@@ -475,8 +491,8 @@ static void test_strange_parameters(void **state)
 /* ---- out of memory ------------------------------------------------------------------------------- */
 
 /*
- * Reading, a plan on the storage, a plan of CSR, and access to CSR: the failing call reports the failure, and the next
- * call succeeds.
+ * Lets each allocation fail in turn: in reading, in a plan on the storage, in a plan of CSR and in access to CSR. The
+ * failing call must report the failure, and the next call must succeed.
  */
 static void test_out_of_memory(void **state)
 {

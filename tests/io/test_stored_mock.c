@@ -1,4 +1,4 @@
-/* Containers in a format on a device: their arrays are copied to the device without conversion. */
+/* Tests of containers in a format on a device. Their arrays are copied to the device without conversion. */
 #include "catalogue/catalogue.h"
 #include "files.h"
 #include "matrix/matrix.h"
@@ -66,8 +66,8 @@ static void test_copies(void **state)
 }
 
 /*
- * A copy on a device counts against the limit; the file's arrays on the CPU do not. A named format is refused,
- * otherwise csr is chosen.
+ * Asserts that the memory limit counts a copy on the device, but not the file's arrays on the CPU. If the copy is too
+ * large, a plan that names the format is refused, and other plans choose csr.
  */
 static void test_limit(void **state)
 {
@@ -102,7 +102,7 @@ static void test_limit(void **state)
     spry_context_destroy(context);
 }
 
-/* Each allocation on the device fails in turn. */
+/* Lets each allocation on the device fail in turn. */
 static void test_out_of_memory(void **state)
 {
     spry_context *context = context_of(1);

@@ -1,4 +1,4 @@
-/* Values on the reader's fast path, in every length and notation, compared with strtod and strtof. */
+/* Compares values that the reader's fast path converts, in every length and notation, with strtod and strtof. */
 #include "files.h"
 #include "spry/io.h"
 
@@ -82,7 +82,7 @@ static void test_array(void **state)
     check_values(1);
 }
 
-/* Integers of any length: exact below 2^53, rounded to nearest above. */
+/* Reads integers of any length. They must be exact below 2^53 and rounded to the nearest double above. */
 static void test_integers(void **state)
 {
     enum { INTEGERS = 50000 };
@@ -112,7 +112,7 @@ static void test_integers(void **state)
     free(text);
 }
 
-/* A fault among lines on the fast path is reported with its line. */
+/* Asserts that a fault among lines that the fast path reads is reported with its line number. */
 static void test_bad_values(void **state)
 {
     static const char *const bad[] = {"1.5x",  "1..5", "1e",     "1e+",     "1e5.5", "-",      ".",

@@ -1,4 +1,4 @@
-/* Writing: content, bitwise equal round trips, and failures that leave no files. */
+/* Tests of the writer: content, bitwise equal matrices when files are read again, and failures that leave no files. */
 #include "files.h"
 #include "spry/io.h"
 
@@ -56,7 +56,9 @@ static void test_text(void **state)
     spry_context_destroy(context);
 }
 
-/* Edges with nodes in the matrix's base, and both triangles of a symmetric matrix. */
+/*
+ * Writes edge lists. Nodes count from the matrix's index base, and a symmetric matrix has the edges of both triangles.
+ */
 static void test_csv(void **state)
 {
     static const char *const cases[][2] = {
@@ -90,7 +92,7 @@ static void test_csv(void **state)
     spry_context_destroy(context);
 }
 
-/* The name selects the kind. An unknown name is refused before anything is written. */
+/* Asserts that the file's name selects the kind of file. An unknown name is refused before anything is written. */
 static void test_names(void **state)
 {
     static const struct {
@@ -176,7 +178,7 @@ static void test_options(void **state)
     spry_context_destroy(context);
 }
 
-/* COO and CSC, unsorted, with duplicates and 64-bit indices, borrowed. */
+/* Writes borrowed COO and CSC matrices that are unsorted and have duplicates and 64-bit indices. */
 static void test_layouts(void **state)
 {
     static const int64_t offsets[4] = {0, 2, 2, 4}, indices[4] = {1, 0, 1, 1}, rows[4] = {2, 0, 2, 1};
@@ -225,7 +227,7 @@ static void test_unsound_matrix(void **state)
 
 static uint64_t random_state = 7;
 
-/* Builds 300 x 4000 with random bits as values, finite or infinite. */
+/* Builds a 300 x 4000 matrix whose values are random bits, without NaN. */
 static spry_matrix *random_matrix(spry_context *context, spry_type type)
 {
     enum { ROWS = 300, COLUMNS = 4000, EVERY = 9 };
@@ -321,7 +323,7 @@ static void test_failures(void **state)
     snprintf(message, sizeof message, "%s: is a directory, expected a file to write", temporary_folder());
     assert_string_equal(message, err.message);
 
-    /* The disk becomes full during writing: the old file remains, the temporary file is removed. */
+    /* The disk becomes full during writing. The old file must remain, and the temporary file must be removed. */
     path = temporary_file("kept.mtx", "old", 3);
     struct rlimit old, small = {.rlim_cur = 100000};
     assert_int_equal(0, getrlimit(RLIMIT_FSIZE, &old));
@@ -342,7 +344,7 @@ static void test_failures(void **state)
     spry_context_destroy(context);
 }
 
-/* Links and modes are kept. Devices and FIFOs are written in place. */
+/* Asserts that writing keeps symbolic links and file modes, and writes directly to devices and FIFOs. */
 static void test_targets(void **state)
 {
     spry_context *context = context_of(1);

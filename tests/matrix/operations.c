@@ -22,7 +22,7 @@ static int by_minor(const void *left, const void *right)
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* Returns whether the values are skew-symmetric. A pattern has no signs. */
+/* Returns whether the values are skew-symmetric. A pattern has only ones, so a pattern is never skew-symmetric. */
 static bool is_skew(const sample *s)
 {
     return (s->kind == SAMPLE_SKEW || s->kind == SAMPLE_UPPER_SKEW) && s->form.value_type != SPRY_PATTERN;
@@ -225,7 +225,7 @@ static const char *fault_of_types(const spry_arrays *b, const spry_matrix_option
     return b->ownership == SPRY_COPY ? NULL : "arrays are not the matrix's own";
 }
 
-/* Checks entries of a matrix whose claims hold. */
+/* Compares size and entries of B with *d. Returns the first difference or NULL. */
 static const char *fault_of_entries(const spry_matrix *B, const dense *d, bool keeps)
 {
     spry_arrays b = SPRY_INIT(spry_arrays);
@@ -254,7 +254,7 @@ const char *fault_of(spry_matrix *B, const dense *d, const spry_matrix_options *
     if (fault) return fault;
     if (b.triangle != SPRY_ALL_ENTRIES) return "one triangle";
     if (b.sorted != SPRY_KNOWN_YES) return "not claimed sorted";
-    B->symmetry_holds = false; /* makes the check test the claim */
+    B->symmetry_holds = false; /* makes the check verify the symmetry */
     if (spry_matrix_check(B, &report, SPRY_CHECK_ALL, &err) != SPRY_OK) {
         snprintf(message, sizeof message, "%s", err.message);
         return message;

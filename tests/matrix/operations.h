@@ -4,11 +4,11 @@
 #include "matrix/matrix.h"
 #include "support.h"
 
-/* Structure of a sample. All are square except GENERAL. */
+/* Structure of a sample. All samples are square except SAMPLE_GENERAL. */
 typedef enum sample_kind {
     SAMPLE_GENERAL,
-    SAMPLE_SYMMETRIC,  /* all entries, claimed symmetric */
-    SAMPLE_SKEW,       /* all entries, claimed skew-symmetric */
+    SAMPLE_SYMMETRIC,  /* all entries, declared symmetric */
+    SAMPLE_SKEW,       /* all entries, declared skew-symmetric */
     SAMPLE_LOWER,      /* the lower triangle of a symmetric matrix */
     SAMPLE_UPPER_SKEW, /* the upper triangle of a skew-symmetric matrix */
     SAMPLE_KINDS
@@ -38,8 +38,8 @@ dense dense_new(int64_t rows, int64_t columns);
 void dense_free(dense *d);
 
 /*
- * Sums the entries of A, which is in host memory, including entries that a stored triangle represents. Entries of a
- * pattern are ones.
+ * Returns A, which is in host memory, as a dense matrix. Duplicates are summed. If A stores one triangle, the other
+ * triangle is included. Entries of a pattern are ones.
  */
 dense dense_of(const spry_matrix *A);
 
@@ -52,8 +52,8 @@ dense dense_extract(const dense *a, const int64_t *rows, int64_t row_count, cons
 dense dense_scale(const dense *a, const double *rows, const double *columns);
 
 /*
- * Returns NULL if B, in host memory, has the entries and values of *d and its claims hold. Otherwise describes the
- * first fault.
+ * Returns NULL if B, in host memory, has the entries and values of *d, and its fields sorted, unique and symmetry are
+ * true. Otherwise describes the first fault.
  */
 const char *fault_of(spry_matrix *B, const dense *d, const spry_matrix_options *o);
 

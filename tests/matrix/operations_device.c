@@ -35,7 +35,7 @@ static void *copy_back(spry_context *context, const void *from, int64_t bytes)
     return on_host;
 }
 
-/* Copies CSR with all entries, or BSR, to the device. */
+/* Copies a CSR matrix that stores all entries, or a BSR matrix, to the device. */
 static placed place(spry_context *context, const spry_matrix *host)
 {
     placed p;
@@ -234,7 +234,7 @@ static spry_const_vector vector_of(spry_context *context, const double *numbers,
     return v;
 }
 
-/* The values are not integers: both devices must round products equally. */
+/* Scales matrices. The factors are not integers, so the host and the device must round products equally. */
 static void scales(void **state)
 {
     for (int n = 0; n < SAMPLES; n++) {
@@ -323,7 +323,7 @@ static void empty_ones(void **state)
     }
 }
 
-/* Large enough for many blocks. One row has a third of all entries. */
+/* Uses matrices that are large enough for many thread blocks. One row has a third of all entries. */
 static void large(void **state)
 {
     for (int n = 0; n < 4; n++) {
@@ -396,7 +396,10 @@ static void change_block_values(int by)
     for (int k = 0; k < BLOCKS * SIDE * SIDE; k++) block_values[k] = (k * 7 + by) % 11 - 5;
 }
 
-/* Blocks in host memory, multiplied on the device. The plan copies blocks if the device has a kernel for them. */
+/*
+ * Multiplies on the device by a matrix of blocks in host memory. The plan copies the blocks if the device has a kernel
+ * for blocks.
+ */
 static void blocks(void **state)
 {
     spry_matrix *A = create_blocks(*state);
@@ -416,7 +419,7 @@ static void blocks(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Multiplies by a vector in host memory with a plan whose matrix is on the device. */
+/* Multiplies by a vector in host memory. The plan's matrix is on the device. */
 static void check_placed_product(spry_context *context, const placed *p, const char *format, const char *ordering)
 {
     const int64_t bytes = BLOCKS * SIDE * SIDE * (int64_t)sizeof(double);
@@ -446,7 +449,10 @@ static void check_placed_product(spry_context *context, const placed *p, const c
     spry_device_free(context, DEVICE, other);
 }
 
-/* Explains with the sizes of all formats, which the library computes from copies in host memory. */
+/*
+ * Asserts that an explanation with the storage sizes of all formats works for a matrix on the device. The library
+ * computes the sizes from copies in host memory.
+ */
 static void explain_placed(spry_context *context, const placed *p)
 {
     spry_explanation *explanation;
@@ -469,7 +475,7 @@ static void explain_placed(spry_context *context, const placed *p)
     }
 }
 
-/* Explains a matrix of rows on the device. */
+/* Explains a CSR matrix on the device. */
 static void explains(void **state)
 {
     const sample s = csr_sample(0);
@@ -480,7 +486,10 @@ static void explains(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Blocks on the device. A plan reads them in place if the device has a kernel for them, else it expands them. */
+/*
+ * Multiplies by a matrix of blocks on the device. A plan reads the blocks in place if the device has a kernel for
+ * blocks, otherwise it expands them to CSR.
+ */
 static void placed_blocks(void **state)
 {
     spry_matrix *A = create_blocks(*state);
@@ -496,7 +505,7 @@ static void placed_blocks(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Every operation has the same result on the device as on the host. */
+/* Asserts that every operation on blocks has the same result on the device as on the host. */
 static void operates_on_blocks(void **state)
 {
     spry_context *context = *state;
@@ -530,7 +539,7 @@ static void operates_on_blocks(void **state)
     spry_matrix_destroy(A);
 }
 
-/* PageRank, CG and the check of a product read blocks on the device. */
+/* Asserts that PageRank, CG and the verification of a product can read blocks on the device. */
 static void solves_with_blocks(void **state)
 {
     spry_context *context = *state;
@@ -634,7 +643,7 @@ static spry_status operate(spry_context *context, int operation, const placed *p
     }
 }
 
-/* Each allocation on the device fails in turn. */
+/* Lets each allocation on the device fail in turn. */
 static void nothing_leaks(void **state)
 {
     if (!operations_mock) skip();
@@ -665,7 +674,7 @@ static void nothing_leaks(void **state)
     }
 }
 
-/* Operations wait for the stream before they read A. */
+/* Asserts that operations wait for the caller's stream before they read A. */
 static void waits_for_the_stream(void **state)
 {
     if (!operations_mock) skip();

@@ -1,4 +1,4 @@
-/* Operations on matrices in device memory: results equal those in host memory. */
+/* Tests of operations on matrices in device memory. Results must equal those in host memory. */
 #pragma once
 
 #include "mock/mock.h"

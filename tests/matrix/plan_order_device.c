@@ -239,8 +239,8 @@ static spry_spmv_options options_of(const char *kernel, const char *ordering, sp
 }
 
 /*
- * Every kernel, ordering and product, all types and index pairs, square and other matrices, vectors on the host and on
- * the device.
+ * Tests every kernel and ordering, A*x and A^T*x, all types and pairs of index types, square and other matrices,
+ * vectors on the host and on the device.
  */
 static void every_kernel(void **state)
 {
@@ -264,7 +264,7 @@ static void every_kernel(void **state)
     assert_true(ran >= (SAMPLED ? 4 : 12) * TEST_COUNT(specs));
 }
 
-/* Multiple right-hand sides use one workspace, one after another. */
+/* Multiplies by multiple vectors. The plan uses one workspace for one vector after another. */
 static void columns_of_vectors(void **state)
 {
     integers m = matrix_of(*state, specs[0], SPRY_F64, SPRY_I32);
@@ -314,7 +314,10 @@ static void free_on_device(spry_context *context, spry_matrix *D, const spry_arr
     spry_device_free(context, 1, (void *)(uintptr_t)a->values);
 }
 
-/* Values change on the host and in device memory. Groups of Band-k outlive the first build. */
+/*
+ * Updates plans after the values have changed in host or device memory. The groups of Band-k must still exist when an
+ * update builds the storage again.
+ */
 static void new_values(void **state)
 {
     for (int s = 0; s < 4; s++)
@@ -345,9 +348,12 @@ static void new_values(void **state)
             }
 }
 
-/* ---- transposed products as plain ones of the transposed matrix ------------------------------------------ */
+/* ---- transposed products, computed with a stored A^T ----------------------------------------------------- */
 
-/* Returns the name of a format, "auto" after the last one, then NULL. */
+/*
+ * Returns the name of format `number`. Returns "auto" for the number after the last format, and NULL for larger
+ * numbers.
+ */
 static const char *format_number(int number)
 {
     if (number == format_count()) return "auto";
@@ -356,7 +362,7 @@ static const char *format_number(int number)
     return format.name;
 }
 
-/* Runs products and changes the values repeatedly. Returns 1 if the plan can be created. */
+/* Runs products and changes the values repeatedly. Returns 0 if the plan cannot be created, else 1. */
 static int check_transposed(spry_context *context, integers *m, spry_matrix *A, const spry_arrays *placed,
                             const spry_spmv_options *o)
 {
@@ -386,7 +392,10 @@ static int check_transposed(spry_context *context, integers *m, spry_matrix *A, 
     return 1;
 }
 
-/* Every format and "auto", arrays on the host and on the device, with and without an ordering, and the CPU. */
+/*
+ * Tests transposed products in every format and with "auto", with and without an ordering, on the CPU and on a device,
+ * with arrays on the host and on the device.
+ */
 static void transposed(void **state)
 {
     int ran = 0;
@@ -414,7 +423,8 @@ static void transposed(void **state)
 /* ---- figures and refusals --------------------------------------------------------------------------- */
 
 /*
- * The permuted copy exists only on the device. The two permutations need 4 bytes per row each. Runs allocate nothing.
+ * Asserts that the permuted copy of the matrix exists only on the device, and that the two permutations need 4 bytes
+ * per row each. Runs must allocate nothing.
  */
 static void bytes_are_reported(void **state)
 {
@@ -447,8 +457,8 @@ static void bytes_are_reported(void **state)
 }
 
 /*
- * Lets each device allocation fail in turn. Nothing leaks on the host or the device. Expects at least `least`
- * allocations.
+ * Lets each device allocation fail in turn. Nothing may leak on the host or the device. A plan must make at least
+ * `least` allocations.
  */
 static void refuse_allocations(void **state, const spry_spmv_options *o, int least)
 {

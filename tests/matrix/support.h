@@ -16,7 +16,7 @@ uint64_t test_random(uint64_t *state);
 void test_set(void *data, spry_type type, int64_t i, double value); /* f64 or f32 */
 void test_set_index(void *array, spry_index_type type, int64_t k, int64_t value);
 
-/* A matrix given by entries, in any layout and types. The matrix owns copies of the arrays. */
+/* One entry of a matrix: value at row i, column j. */
 typedef struct test_entry {
     int64_t i, j;
     double value;
@@ -31,11 +31,17 @@ typedef struct test_form {
 enum { TEST_FORMS = 27 };
 test_form test_form_number(int number);
 
-/* Entries must be in row order for CSR, and in column order for CSC. */
+/*
+ * Creates a matrix from entries. form: layout and types. Entries must be in row order for CSR, and in column order for
+ * CSC. The matrix owns copies of the arrays.
+ */
 spry_matrix *test_matrix(spry_context *context, int64_t rows, int64_t cols, const test_entry *entries, int64_t nnz,
                          test_form form);
 
-/* The lower triangle of a symmetric matrix: CSR with 32-bit indices and f64. The arrays are the caller's. */
+/*
+ * Describes the lower triangle of a symmetric matrix as CSR with 32-bit indices and f64 values. The arrays remain the
+ * caller's.
+ */
 spry_arrays test_lower_triangle(int64_t rows, const int32_t *offsets, const int32_t *columns, const double *values);
 
 /* Reads elements of arrays of any type. */

@@ -1,6 +1,6 @@
 /*
- * Matrices in blocks: plans of format bsr use the arrays without a copy, all other functions build CSR from the
- * elements.
+ * Tests of matrices that store blocks. Plans in the format bsr use the arrays without a copy. All other functions build
+ * CSR from the blocks.
  */
 #include "operations.h"
 
@@ -110,7 +110,7 @@ static bool follows_the_values(spry_context *context, spry_matrix *A, const spry
     return true;
 }
 
-/* Every format, with and without an ordering, both operations. */
+/* Tests every format, with and without an ordering, for A*x and A^T*x. */
 static void plans_follow_the_values(void **state)
 {
     for (int f = 0; f < format_count(); f++)
@@ -160,7 +160,7 @@ static void plans_borrow_the_blocks(void **state)
     spry_spmv_plan_destroy(plan);
 }
 
-/* Blocks larger than 16 x 16, and block columns in descending order, are converted. */
+/* Asserts that plans convert blocks larger than 16 x 16, and blocks whose columns are in descending order. */
 static void others_are_converted(void **state)
 {
     enum { LARGE = 17 };
@@ -189,7 +189,7 @@ static void others_are_converted(void **state)
     spry_matrix_destroy(A);
 }
 
-/* A plan for both directions. The prediction of explain equals the plan. */
+/* Tests a plan for both directions. The prediction of explain must equal the plan's figures. */
 static void both_directions(void **state)
 {
     const spry_arrays a = block_arrays();
@@ -224,7 +224,7 @@ static void both_directions(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Index base 1, copied arrays, 64-bit indices; an empty matrix. */
+/* Tests copied arrays with index base 1 and 64-bit indices, and an empty matrix. */
 static void other_forms(void **state)
 {
     int64_t wide_offsets[5], wide_columns[6];
@@ -285,7 +285,10 @@ static void solves(void **state)
         REFUSED(spry_matrix_create(*state, &B, &a, &err), wanted, name, text);                                         \
     } while (0)
 
-/* The report of a check counts blocks and elements, and a check records the order of the blocks. */
+/*
+ * Asserts that the report of a check counts faults of blocks and of elements, and that the check records whether blocks
+ * are sorted.
+ */
 static void reports(void **state)
 {
     static const int32_t outside[] = {0, 2, 3, 0, 1, 1}, falling[] = {0, 2, 2, 0, 1, 1},
@@ -322,7 +325,10 @@ static void reports(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Explain and plans agree on a memory limit: blocks are used without a copy, CSR built from blocks is owned. */
+/*
+ * Asserts that explain and plans agree on a memory limit. Blocks are used without a copy, but a plan owns the CSR
+ * arrays that it builds from blocks.
+ */
 static void limits(void **state)
 {
     enum { NODES = 60 };

@@ -39,8 +39,8 @@ static void assert_report(const spry_matrix_report *got, const spry_matrix_repor
 }
 
 /*
- * Arrays for faults: 4 rows, 10 columns, 9 entries. Creation checks the first and last offset, so faults are added
- * later.
+ * A 4 x 10 matrix with 9 entries, as CSR and COO. Creating a matrix checks the first and last offset, so the tests add
+ * faults after creation.
  */
 typedef struct sample {
     int32_t offsets[5], rows[9], columns[9];
@@ -130,11 +130,11 @@ static void bad_offsets(void **state)
 
     r.bad_ends = 0;
     r.first_decreasing = 1;
-    s.offsets[2] = 2; /* row 2 then includes row 0's entries and is skipped */
+    s.offsets[2] = 2; /* row 2 then begins within row 0, and its entries are not checked */
     expect_fault(s.csr, &r, "offsets", 2, 3, "offsets[2] = 2 is smaller than offsets[1] = 3");
 
     s.offsets[2] = INT32_MAX;
-    r.decreasing_offsets = 2; /* beyond the end, and row 2 ends before its beginning */
+    r.decreasing_offsets = 2; /* offsets[2] exceeds nnz, and row 2 ends before it begins */
     expect_fault(s.csr, &r, "offsets", INT32_MAX, 9, "offsets[2] = 2147483647 is past nnz = 9");
     s.offsets[2] = 10; /* one beyond the end */
     expect_fault(s.csr, &r, "offsets", 10, 9, "offsets[2] = 10 is past nnz = 9");
@@ -144,7 +144,7 @@ static void bad_offsets(void **state)
     sample_destroy(&s);
 }
 
-/* Faults of entries are found in rows with valid offsets. */
+/* Asserts that faults of entries are found in rows with valid offsets, even if other rows have invalid offsets. */
 static void bad_offsets_and_entries(void **state)
 {
     sample s;
@@ -195,7 +195,7 @@ static void out_of_range(void **state)
     r.first_out_of_range_value = -5;
     expect_fault(s.csr, &r, "indices", -5, 9, "column -5 of entry 0 (row 0) is outside 0..9 (counted from 0)");
 
-    s.rows[0] = 4; /* also the row of this entry */
+    s.rows[0] = 4; /* the row index of this entry is also wrong */
     r.out_of_range = 3;
     r.first_out_of_range_major = 4;
     r.first_out_of_range_value = 4;
@@ -252,7 +252,7 @@ static void order_duplicates_and_values(void **state)
     expect_sound(s.coo, &r);
     sample_destroy(&s);
 
-    sample_create(&s, *state); /* an equal position in distant rows: only COO */
+    sample_create(&s, *state); /* only in COO: entry 8 repeats the position of an entry far before it */
     s.rows[8] = 0;
     s.columns[8] = 4;
     r = clean();
@@ -307,7 +307,8 @@ static void of_columns(void **state)
 /* ---- comparison with a simple check ------------------------------------------------------------- */
 
 /*
- * Checks arrays with valid offsets. Takes quadratic time in the length of a row, and for COO in the number of entries.
+ * Checks arrays with valid offsets by comparing entries in pairs. The time is quadratic in the length of a row, and for
+ * COO in the number of entries.
  */
 static spry_matrix_report naive(const spry_arrays *a)
 {
@@ -380,7 +381,10 @@ static void random_ones(void **state)
     }
 }
 
-/* Random bytes in every array: the check must not access other memory (sanitizers detect it) and must be fast. */
+/*
+ * Checks matrices whose arrays are random bytes. The check must not access memory outside the arrays, which sanitizers
+ * detect, and must be fast.
+ */
 static void garbage(void **state)
 {
     uint64_t seed = 31;
@@ -423,7 +427,7 @@ static void garbage(void **state)
     }
 }
 
-/* Offsets that alternate between 0 and nnz must not cost rows times entries. */
+/* Checks offsets that alternate between 0 and nnz. The time of the check must not be proportional to rows times nnz. */
 static void swinging_offsets_take_no_time(void **state)
 {
     enum { ROWS = 400001, NNZ = 400000 };

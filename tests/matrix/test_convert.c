@@ -18,7 +18,7 @@ static int by_place(const void *left, const void *right)
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* Rounds the value to the type of A, then to the type of B. */
+/* Rounds the value to the type. Values of a pattern are 1. */
 static double rounded(double value, spry_type type)
 {
     return type == SPRY_PATTERN ? 1 : type == SPRY_F32 ? (double)(float)value : value;
@@ -158,7 +158,7 @@ static void by_hand(void **state)
     assert_memory_equal(b.values, ((float[]){7, 2, 3, 4, 1}), 20);
     assert_int_equal(b.unique, SPRY_KNOWN_NO);
 
-    spry_matrix *C = NULL; /* then from CSC, in 64/64 */
+    spry_matrix *C = NULL; /* converts CSC to COO with 64-bit indices */
     options.layout = SPRY_COO;
     options.index_type = SPRY_I64;
     options.keep_duplicates = 0;
@@ -212,7 +212,7 @@ static void release_little(void *user, void *pointer, size_t bytes)
 /* Sanitizers are slow, so they test every second pair of forms. */
 enum { SOME = INSTRUMENTED ? 2 : 1 };
 
-/* COO has no offsets: a billion rows with few entries need memory only for the entries. */
+/* Asserts that a conversion to COO with a billion rows and few entries needs memory only for the entries. */
 static void few_entries_in_many_rows(void **state)
 {
     static const int64_t counts[] = {0, 1, 2, 700, 30000};
@@ -252,7 +252,7 @@ static void every_pair_of_forms(void **state)
                                  test_form_number(to), (from + to + s) % 2, (uint64_t)(1 + from * 100 + to * 7 + s));
 }
 
-/* Large enough for multiple threads, many buckets and radix sorting. */
+/* Converts matrices that are large enough for multiple threads, many buckets and radix sorting. */
 static void large(void **state)
 {
     for (int from = 0; from < TEST_FORMS; from += 2 * SOME)
@@ -283,7 +283,7 @@ static void empty_ones(void **state)
         }
 }
 
-/* 1 + 2^-24 + 2^-24 is 1 if summed in f32. */
+/* Asserts that duplicates are summed in f64 and rounded once to f32. Summed in f32, 1 + 2^-24 + 2^-24 would be 1. */
 static void sums_are_rounded_once(void **state)
 {
     static const test_entry entries[] = {{0, 0, 1}, {0, 0, 0x1p-24}, {0, 0, 0x1p-24}};

@@ -4,7 +4,9 @@
 
 /* ---- small matrices by hand ------------------------------------------------------------------ */
 
-/* Compares with the drawn rows, at most 4 x 5. "." marks positions without entries. */
+/*
+ * Compares a matrix of at most 4 x 5 with the drawing, which shows it row by row. "." marks positions without entries.
+ */
 static void check_drawing(spry_context *context, const char *spec, int64_t rows, int64_t cols, const char *drawing)
 {
     spry_matrix *A = test_generate(context, spec, NULL);
@@ -190,7 +192,8 @@ static int makes_a_graph(const spry_generator_info *info)
 }
 
 /*
- * Graphs have 0 < value <= 1 for any order of the nodes. Other matrices with 40 or more entries have some other values.
+ * Asserts that graphs have values above 0 and at most 1, for any order of the nodes. Other matrices with 40 or more
+ * entries must have a value outside this range.
  */
 static void graphs_have_weights(void **state)
 {
@@ -220,7 +223,10 @@ static void graphs_have_weights(void **state)
 }
 
 #ifdef SPRY_STUDIES
-/* Twins of every kind and size never have more entries than requested, nor a longer row. */
+/*
+ * Asserts that matrices of the generator "twin", of every kind and size, have no more entries and no longer rows than
+ * requested.
+ */
 static void twins_of_any_size(void **state)
 {
     static const char *const kinds[] = {"mesh2", "mesh3", "kkt",     "triangles", "hexagons", "road",    "words",
@@ -249,7 +255,7 @@ static void twins_of_any_size(void **state)
 }
 #endif
 
-/* The parameters shown are the defaults. */
+/* Asserts that the parameters that a generator's info shows are the defaults. */
 static void shown_parameters_are_the_defaults(void **state)
 {
     if (RACES_ALONE) skip(); /* sequential */

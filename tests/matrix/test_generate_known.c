@@ -9,10 +9,11 @@ typedef struct known {
 } known;
 
 /*
- * Counts and hashes from the benchmark's reference generator, a C++ program that shares no code with this library. It
- * was compiled without fused multiply-add, and its matrices were hashed as in support.c: first n, m, offsets and
- * columns, then the bits of the values. For graphs (road, rgg, rmat, uniform) that program has values u - 1/2. Their
- * hashes here are for 1 - u and come from another program, which reproduces the hashes for u - 1/2.
+ * Counts and hashes from the benchmark's reference generator, a C++ program that shares no code with this library. The
+ * program was compiled without fused multiply-add, and its matrices were hashed as in support.c: first n, m, offsets
+ * and columns, then the bits of the values. For graphs (road, rgg, rmat, uniform) the program has values u - 1/2, where
+ * u is a random number. The hashes below are for the values 1 - u of this library. They come from another program,
+ * which also reproduces the hashes for u - 1/2.
  */
 static const known small_ones[] = {
     {"grid5,x=3,y=4", 12, 46, 0x6b16f31ac1835fc2u, 0x80e5ce5b7a00b5b0u},
@@ -67,7 +68,7 @@ static const known small_ones[] = {
     {"circuit:d,rows=40000", 40000, 377854, 0x4c342a5947a1d1b9u, 0xadb89cc492aea775u},
 };
 
-/* Each takes less than a second. Sanitizers run a third of them. */
+/* Each matrix is generated in less than a second. With sanitizers, the test generates only a third of the matrices. */
 static const known medium_ones[] = {
     {"grid27s", 512000, 13481272, 0xde1b6dd01a0a9147u, 0x522ae80affe8ded7u},
     {"fem3s", 192000, 14787288, 0x35ec947eb379b818u, 0x40f9dffaef4da225u},

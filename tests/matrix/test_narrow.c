@@ -1,6 +1,6 @@
 /*
- * 16-bit values: widening and rounding of every bit pattern, reports of conversions, and the functions that refuse
- * them.
+ * Tests of 16-bit values: conversion of every bit pattern to and from larger types, reports of conversions, and the
+ * functions that refuse 16-bit values.
  */
 #include "plan/plan.h"
 #include "testing.h"
@@ -62,8 +62,8 @@ static void every_pattern_of_bits(void **state)
 }
 
 /*
- * Values between neighbours round to the nearer one, ties to even. Values beyond the largest become infinity. The
- * rounding mode of the environment has no effect.
+ * Rounds values between two neighbouring numbers of the format. The result must be the nearer number, or the even one
+ * in a tie. Values beyond the largest number become infinity. The rounding mode of the environment must have no effect.
  */
 static void check_between(layout l)
 {
@@ -111,7 +111,7 @@ static spry_matrix *convert(spry_context *context, const double *values, spry_ty
     return B;
 }
 
-/* The two entries at (2, 0) become one entry, whose sum is rounded once. */
+/* Tests the report of a conversion. The two entries at (2, 0) become one entry, whose sum is rounded once. */
 static void what_a_conversion_tells(void **state)
 {
     spry_context *context = *state;
@@ -149,7 +149,7 @@ static void what_a_conversion_tells(void **state)
     spry_matrix_destroy(B);
 }
 
-/* Threads convert a large matrix. The result equals the conversion entry by entry. */
+/* Asserts that multiple threads convert a large matrix to the same values as a conversion entry by entry. */
 static void rounding_of_many(void **state)
 {
     spry_context *context = *state;
@@ -178,7 +178,10 @@ static void rounding_of_many(void **state)
     spry_matrix_destroy(B);
 }
 
-/* A negated mirror image keeps its magnitude; NaN keeps its bits. */
+/*
+ * Converts one triangle of a skew-symmetric matrix to both triangles. Mirror images must have the opposite sign, but
+ * NaN must keep its bits.
+ */
 static void both_triangles(void **state)
 {
     spry_context *context = *state;
@@ -255,7 +258,7 @@ static void plans_and_refusals(void **state)
     spry_matrix_destroy(S);
 }
 
-/* Products with f64 vectors are within the f64 bound for the stored values. */
+/* Asserts that products of f32 values with f64 vectors are within the error bound for f64. */
 static void f64_sums_of_f32_values(void **state)
 {
     spry_context *context = *state;
@@ -277,7 +280,10 @@ static void f64_sums_of_f32_values(void **state)
     spry_matrix_destroy(S);
 }
 
-/* Written to text and read again: the shortest decimals, rounded once. */
+/*
+ * Writes 16-bit values to a text file and reads them. The file has the shortest decimals, and the values read must have
+ * equal bits.
+ */
 static void text(void **state)
 {
     spry_context *context = *state;
@@ -296,7 +302,7 @@ static void text(void **state)
     spry_matrix_destroy(C);
 }
 
-/* Written to a file and read again: equal bits and type. */
+/* Writes 16-bit values to containers and reads them. Bits and type must be equal. */
 static void containers(void **state)
 {
     spry_context *context = *state;

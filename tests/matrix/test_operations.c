@@ -1,9 +1,15 @@
-/* Transposing, adding, extracting, scaling and the diagonal in host memory, compared with dense matrices. */
+/*
+ * Tests of transposing, adding, extracting, scaling and the diagonal in host memory. Results are compared with dense
+ * matrices.
+ */
 #include "operations.h"
 
 enum { ALPHA = 2, BETA = -3 };
 
-/* Returns options so that each result form is used with some operand forms. */
+/*
+ * Returns options for the result. Different numbers give all forms (layout and types), so that each form is tested with
+ * some operands.
+ */
 static spry_matrix_options form_of(int number, bool keep_duplicates)
 {
     spry_matrix_options o = SPRY_INIT(spry_matrix_options);
@@ -115,7 +121,7 @@ static const int64_t reversed[] = {8, 7, 6, 5, 4, 3, 2, 1, 0}, some[] = {3, 0, 7
                      rising[] = {1, 2, 6, 7}, following[] = {4, 5, 6, 7, 8};
 static const struct {
     const int64_t *list;
-    int64_t count, first, range; /* count of the list, or of the range in the selection */
+    int64_t count, first, range; /* count: selected rows; first, range: values of a range */
     bool listed;
 } selections[] = {{reversed, 9, 0, 0, true},   {some, 3, 0, 0, true}, {repeated, 7, 0, 0, true},
                   {rising, 4, 0, 0, true},     {some, 0, 0, 0, true}, {following, 5, 4, 5, false},
@@ -151,7 +157,7 @@ static void extracts(void **state)
     }
 }
 
-/* Columns 4 to the end, and an empty selection. */
+/* Extracts from row 4 to the end, and an empty range of columns. */
 static void ranges_end_with_the_matrix(void **state)
 {
     const sample s = sample_number(1);
@@ -236,7 +242,7 @@ static void diagonals(void **state)
 
 /* ---- other values and sizes ------------------------------------------------------------------------------ */
 
-/* 16-bit values are moved with all their bits. */
+/* Asserts that operations that only move values keep all bits of 16-bit values. */
 static void moves_narrow_values(void **state)
 {
     sample s = sample_number(3);
@@ -295,7 +301,10 @@ static void empty_ones(void **state)
     }
 }
 
-/* 0.1 * (d_i d_j) is rounded: scaling a symmetric matrix keeps it exactly symmetric. */
+/*
+ * Asserts that scaling rows and columns of a symmetric matrix by the same d gives an exactly symmetric matrix, although
+ * the products are rounded.
+ */
 static void scaling_keeps_symmetry_to_the_bit(void **state)
 {
     spry_matrix *A = generate_matrix(*state, "laplace5,x=30,y=30"), *B = NULL;
@@ -311,7 +320,7 @@ static void scaling_keeps_symmetry_to_the_bit(void **state)
     spry_matrix_destroy(B);
 }
 
-/* 1 + 2^-24 + 2^-24 in f32. */
+/* Asserts that duplicates of f32 are summed without rounding in between. In f32, 1 + 2^-24 + 2^-24 would be 1. */
 static void sums_are_rounded_once(void **state)
 {
     static const float values[] = {1, 0x1p-24F, 0x1p-24F};
@@ -372,7 +381,10 @@ static void assert_same(const spry_arrays *a, const spry_arrays *b)
     }
 }
 
-/* Large enough for multiple threads. The values are not integers. */
+/*
+ * Asserts that results are equal for one and for multiple threads. The matrices are large, and their values are not
+ * integers.
+ */
 static void any_number_of_threads(void **state)
 {
     spry_context *one = context_of(1), *more = context_of(3);
@@ -437,7 +449,7 @@ static void nothing_leaks(void **state)
     }
 }
 
-/* Scaled entries at one position are summed in f64 and rounded once. */
+/* Asserts that scaled entries at one position are summed in f64 and rounded once. */
 static void scaled_duplicates(void **state)
 {
     static const int32_t offsets[] = {0, 2}, columns[] = {0, 0};
@@ -539,7 +551,7 @@ static void refused_selections(void **state)
     spry_matrix_destroy(A);
 }
 
-/* The comparison must find wrong results. */
+/* Asserts that the comparison of these tests, fault_of, finds wrong results. */
 static void comparison_rejects_faults(void **state)
 {
     sample s = sample_number(0);

@@ -1,4 +1,6 @@
-/* Plans with an ordering, and groups of Band-k in csr2 and csr3. Vectors are always in the caller's order. */
+/*
+ * Tests of plans with an ordering, and of groups of Band-k in csr2 and csr3. Vectors are always in the caller's order.
+ */
 #include "plan/plan.h"
 #include "spry/io.h"
 #include "spry/matrix.h"
@@ -45,7 +47,10 @@ static void *numbers(int64_t length, spry_type type, uint64_t seed)
     return data;
 }
 
-/* Checks alpha*op(A)*x + beta*y within the bound of section 5, in the caller's order. */
+/*
+ * Checks that the plan computes alpha*op(A)*x + beta*y, with vectors in the caller's order, within the error bound of
+ * spry_spmv_verify.
+ */
 static void check_product(spry_context *context, const spry_matrix *A, const product *p, spry_op op, double alpha,
                           double beta, const char *what)
 {
@@ -138,7 +143,7 @@ static void every_type_and_layout(void **state)
     }
 }
 
-/* Every CPU kernel of every format, f32 and f64. */
+/* Tests every CPU kernel of every format with f32 and f64. */
 static void every_kernel(void **state)
 {
     if (RACES_ALONE) skip();
@@ -203,7 +208,7 @@ static void scalings(void **state)
         }
 }
 
-/* Large enough that threads share the passes over vectors. */
+/* Uses matrices that are so large that threads also share the permutation of the vectors. */
 static void threads_and_runs_give_the_same_bits(void **state)
 {
     static const int threads[] = {1, 2, 5};
@@ -308,7 +313,7 @@ static void new_values(void **state)
                 o.format = formats[c / 4];
                 o.memory_limit_bytes = INT64_C(1) << 30;
                 product p = plan_with(*state, A, &o);
-                double *values = (double *)(uintptr_t)a.values; /* owned by the matrix, not read elsewhere */
+                double *values = (double *)(uintptr_t)a.values; /* A owns the values */
                 for (int64_t k = 0; k < a.nnz; k++) values[k] = (double)((k * 31) % 17) - 8.25;
                 assert_int_equal(spry_spmv_plan_update(p.plan, NULL, NULL), SPRY_OK);
                 check_product(*state, A, &p, SPRY_NO_TRANSPOSE, 1.5, -1, formats[c / 4]);
@@ -318,7 +323,10 @@ static void new_values(void **state)
             }
 }
 
-/* Updating a plan of a pattern succeeds and changes nothing, even if the plan no longer has the permuted copy. */
+/*
+ * Asserts that updating a plan of a pattern succeeds and changes nothing, even if the plan no longer has the permuted
+ * copy of the matrix.
+ */
 static void nothing_new(void **state)
 {
     static const char *const formats[] = {"csr", "ell", "sell", "csr3", "csc"};
@@ -339,7 +347,10 @@ static void nothing_new(void **state)
 
 /* ---- groups ------------------------------------------------------------------------------------- */
 
-/* A plan of B with the groups of its ordering computes B*x. Its bytes include one pointer per group. */
+/*
+ * B is A in the order that Band-k found. Asserts that a plan of B with the groups of this ordering computes B*x. The
+ * plan's bytes include one pointer per group.
+ */
 static void groups_of_an_ordering(void **state)
 {
     spry_matrix *A = test_generate(*state, "rgg20,scale=11,shuffle=5", NULL), *B = NULL;
@@ -372,8 +383,8 @@ static void groups_of_an_ordering(void **state)
 }
 
 /*
- * A plan with ordering bandk uses the groups of Band-k. Its bytes differ from a plan with equal groups by about 8 per
- * group.
+ * Asserts that a plan with the ordering bandk uses the groups of Band-k. A plan with groups of equal size has another
+ * number of groups. The plans' bytes differ by about 8 per group.
  */
 static void bandk_makes_the_groups(void **state)
 {
@@ -392,7 +403,7 @@ static void bandk_makes_the_groups(void **state)
         o.format = k == 3 ? "csr3:srs=12:ssrs=4" : "csr2:srs=12";
         o.ordering = "bandk";
         product p = plan_with(*state, A, &o);
-        o.ordering = "rcm"; /* equal groups of a matrix of equal size */
+        o.ordering = "rcm"; /* this plan has groups of equal size */
         product q = plan_with(*state, A, &o);
         const int64_t equal = (a.rows + 11) / 12, super = (equal + 3) / 4;
         const int64_t more = found.groups->sr_count - equal + (k == 3 ? found.groups->ssr_count - super : 0);
@@ -418,7 +429,7 @@ static void bytes_are_reported(void **state)
     for (int f = 0; f < 2; f++) {
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         o.format = formats[f];
-        o.expected_calls = 1; /* csr then searches no runs, which depend on the order */
+        o.expected_calls = 1; /* then csr stores no runs, whose number depends on the order */
         product plain = plan_with(*state, A, &o);
         o.ordering = "degree";
         const int64_t before = context_bytes(*state);

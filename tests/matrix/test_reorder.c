@@ -135,7 +135,7 @@ static void sizes_of_groups(void **state)
             assert_int_equal(o.info.groups->srs, how.srs);
             assert_int_equal(o.info.groups->ssrs, how.ssrs);
             check_ordering(&o, m, m);
-            assert_true(o.info.groups->sr_count <= 2 * m / how.srs + 8); /* the full size, not half of it */
+            assert_true(o.info.groups->sr_count <= 2 * m / how.srs + 8); /* the mean size is at least about srs / 2 */
             if (k == 3) assert_true(o.info.groups->ssr_count <= 2 * o.info.groups->sr_count / how.ssrs + 8);
             spry_ordering_destroy(o.handle);
         }
@@ -144,7 +144,7 @@ static void sizes_of_groups(void **state)
     ordered cpu = order_with(*state, A, how);
     assert_int_equal(cpu.info.groups->srs, 96);
     assert_int_equal(cpu.info.groups->ssrs, 8);
-    how.tuning = "volta"; /* 7 to 8 entries per row: 10.146 - 1.50 ln 7.4 = 7.1, 8.900 - 1.25 ln 7.4 = 6.4 */
+    how.tuning = "volta"; /* 7.4 entries per row: srs = 10.146 - 1.50 ln 7.4 = 7.1, ssrs = 8.900 - 1.25 ln 7.4 = 6.4 */
     ordered volta = order_with(*state, A, how);
     const double density = (double)arrays_of(A).nnz / (double)m;
     if (density <= 8) assert_in_range(volta.info.groups->srs, 6, 8);
@@ -178,8 +178,8 @@ static void bandwidth_is_small(void **state)
 static void any_number_of_threads(void **state)
 {
     /*
-     * Threads share levels in the last two, in the graph or in its first traversal. In the last, some nodes find many
-     * others.
+     * In the last two matrices, threads share the work of one level, either when the graph is built or in its first
+     * traversal. In the last matrix, some nodes also find many other nodes.
      */
     static const char *const specs[] = {"rgg20,scale=13,shuffle=5", "rmat16,scale=12",
                                         "random,rows=9000,cols=4000,density=0.001",
@@ -291,7 +291,10 @@ static void forms_of_symmetric(void **state)
     spry_matrix_destroy(A);
 }
 
-/* False claims, repeated and unsorted entries: orderings may be bad, but must be permutations. */
+/*
+ * Tests matrices with false fields (sorted, unique, symmetry), and repeated and unsorted entries. Orderings may be bad,
+ * but must be permutations.
+ */
 static void odd_input(void **state)
 {
     for (uint64_t seed = 1; seed < 40; seed++) {
@@ -426,7 +429,7 @@ static void symmetry_and_figures(void **state)
         assert_true(figures_of(&again, B).sectors_before == f.sectors_after);
         spry_ordering_destroy(again.handle);
         spry_matrix_destroy(B);
-        B = permuted(*state, claimed, o.info.row_perm, NULL); /* one side only: no longer symmetric */
+        B = permuted(*state, claimed, o.info.row_perm, NULL); /* only rows are permuted, so B is not symmetric */
         assert_int_equal(arrays_of(B).symmetry, SPRY_GENERAL);
         spry_matrix_destroy(B);
         spry_ordering_destroy(o.handle);

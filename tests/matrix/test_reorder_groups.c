@@ -1,4 +1,7 @@
-/* Orderings with groups when allocations fail: the caller's groups, and Band-k of two to four levels. */
+/*
+ * Lets allocations fail while orderings with groups are created, from the caller's groups and by Band-k with two to
+ * four levels.
+ */
 #include "spry/io.h"
 #include "spry/matrix.h"
 #include "spry/study.h"

@@ -1,4 +1,4 @@
-/* Sectors of x per entry, before and after an ordering. */
+/* Tests the number of 32-byte sectors of x per entry, before and after an ordering. */
 #include "spry/matrix.h"
 #include "support.h"
 

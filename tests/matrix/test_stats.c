@@ -137,7 +137,7 @@ static void symmetry(void **state)
         }
 }
 
-/* One changed entry of a large symmetric matrix changes the result. */
+/* Asserts that value_symmetric changes if one entry of a large symmetric matrix changes. */
 static void one_changed_entry_is_seen(void **state)
 {
     spry_matrix *A = generate_matrix(*state, "laplace7,x=15,y=16,z=17,shuffle=4");
@@ -165,7 +165,7 @@ static void one_changed_entry_is_seen(void **state)
 }
 
 #ifdef SPRY_STUDIES
-/* Twins have the requested symmetry. A matrix that is not square has none. */
+/* Asserts that matrices of the generator "twin" have the requested symmetry. A matrix that is not square has none. */
 static void share_of_twins(void **state)
 {
     static const char *const specs[] = {"twin,rows=4000,entries=30000,longest=40,kind=web,symmetry=100",

@@ -1,5 +1,6 @@
 /*
- * A GPU finds every structural fault that the host finds, and reports it with the same message. Skipped without a GPU.
+ * Asserts that a GPU finds every fault of the structure that the host finds, and reports it with the same message.
+ * Skipped without a GPU.
  */
 #include "base/types.h"
 #include "spry/cuda.h"

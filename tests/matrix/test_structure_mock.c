@@ -1,6 +1,6 @@
 /*
- * Checks of the structure only: faults of offsets and indices are found in host and device memory, faults of values are
- * ignored.
+ * Tests of the check SPRY_CHECK_STRUCTURE. It must find faults of offsets and indices in host and device memory, and
+ * ignore faults of values.
  */
 #include "matrix/matrix.h"
 #include "mock/mock.h"
@@ -53,7 +53,10 @@ static void check(spry_context *context, const spry_arrays *a, spry_status expec
     spry_matrix_destroy(A);
 }
 
-/* 6 x 5, or its transpose in CSC: unsorted, with a repeated entry and a NaN, which are valid. */
+/*
+ * Tests a 6 x 5 matrix, or its transpose in CSC. It is unsorted and has a repeated entry and a NaN, all of which are
+ * valid.
+ */
 static void test_faults(void **state)
 {
     static const test_entry entries[] = {{0, 3, 1}, {0, 1, NAN}, {0, 1, 2}, {2, 0, 3}, {3, 4, 4}, {5, 2, 5}, {5, 0, 6}};
@@ -98,7 +101,7 @@ static void test_faults(void **state)
     spry_context_destroy(context);
 }
 
-/* The first fault is reported, no matter which thread finds it. */
+/* Asserts that the first fault is reported, whichever thread finds a fault first. */
 static void test_first(void **state)
 {
     spry_context *context = context_of(3);
@@ -128,7 +131,7 @@ static spry_status check_copied(spry_context *context, const void *input, spry_e
     return status;
 }
 
-/* Host copies of device memory are freed if an allocation fails. */
+/* Asserts that host copies of device arrays are freed if an allocation fails. */
 static void test_out_of_memory(void **state)
 {
     static const int32_t offsets[] = {0, 1, 2}, columns[] = {1, 0};

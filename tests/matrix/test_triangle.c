@@ -1,4 +1,7 @@
-/* One stored triangle: every function that reads entries uses the whole matrix with the current values. */
+/*
+ * Tests of matrices that store one triangle. Every function that reads entries must use the whole matrix with the
+ * current values.
+ */
 #include "plan/plan.h"
 #include "spry/io.h"
 #include "spry/matrix.h"
@@ -11,7 +14,7 @@
 
 enum { N = 40, MOST = N * N };
 
-/* A triangle, the whole matrix, and the matrix that owns the arrays of the triangle. */
+/* Two matrices with equal entries, and the matrix that owns the arrays of the triangle. */
 typedef struct both {
     spry_matrix *triangle, *whole, *arrays;
     spry_arrays given;
@@ -198,8 +201,8 @@ static const struct {
              {"coo", "none"}, {"csr", "rcm"}, {"sell", "rcm"}};
 
 /*
- * Plans of the triangle and of the whole matrix give bitwise equal products, also after updates in place and from
- * another array.
+ * Asserts that plans of the triangle and of the whole matrix give bitwise equal products, also after the values were
+ * changed in place and after updates from another array.
  */
 static void plans(spry_context *context, both *b, spry_type type)
 {
@@ -259,7 +262,10 @@ static void test_plans(void **state)
 
 /* ---- faults and duplicates ------------------------------------------------------------------------------ */
 
-/* Entry (1, 2) is outside the lower triangle, entry (2, 1) outside the upper one. */
+/*
+ * Asserts that entries outside the stored triangle are refused: entry (1, 2) of a lower triangle, entry (2, 1) of an
+ * upper one.
+ */
 static void test_other_triangle(void **state)
 {
     spry_context *context = context_of(0);
@@ -295,7 +301,10 @@ static void test_other_triangle(void **state)
     spry_context_destroy(context);
 }
 
-/* Index base 1 and a repeated entry. A nonzero skew diagonal is kept, and the check reports it. */
+/*
+ * Tests a repeated entry in arrays with index base 1. A nonzero diagonal of a skew-symmetric matrix is kept, and the
+ * check reports it.
+ */
 static void test_duplicates(void **state)
 {
     static const int64_t rows[] = {3, 1, 3, 2}, columns[] = {1, 1, 1, 1};
@@ -384,7 +393,7 @@ static void orders(spry_context *context, both *b)
     }
 }
 
-/* Products, their verification, and plans of products that follow the triangle's values. */
+/* Tests sparse products of the triangle, their verification, and plans, which must use new values of the triangle. */
 static void sparse_products(spry_context *context, both *b)
 {
     for (int op = 0; op < 2; op++) {
@@ -447,7 +456,7 @@ static void solvers(spry_context *context, both *b)
     assert_int_equal(0, v.wrong_rows);
 }
 
-/* Text and containers of a triangle equal those of the whole matrix. */
+/* Asserts that text files and containers written from a triangle equal those written from the whole matrix. */
 static void files(spry_context *context, both *b)
 {
     static const char *const names[] = {"mtx", "spry"};

@@ -1,4 +1,7 @@
-/* Plans of one triangle on a device. They follow the host's values. */
+/*
+ * Tests of plans on a device for a matrix that stores one triangle. After an update, products must use the new values
+ * in host memory.
+ */
 #include "mock/mock.h"
 #include "support.h"
 
