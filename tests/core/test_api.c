@@ -426,8 +426,8 @@ static void kernels(void **state)
 }
 
 /*
- * Asserts that kernels that need more than the SPRY_SIMD level are listed as unavailable with a reason, and that a plan
- * that names such a kernel is refused.
+ * Asserts that kernels above the level of SPRY_SIMD are listed as unavailable with a reason. A plan that names such a
+ * kernel must be refused.
  */
 static void kernels_above_the_level(void **state)
 {

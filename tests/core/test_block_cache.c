@@ -1,4 +1,4 @@
-/* Tests of large memory blocks that a context keeps for reuse. Apart from the reuse, callers must see no effect. */
+/* Tests of large memory blocks that a context keeps for reuse. The reuse must have no other effect on callers. */
 #include "support.h"
 
 #include "base/context.h"

@@ -414,8 +414,8 @@ static void *run_often(void *user)
 }
 
 /*
- * Runs one plan on four threads that each have a workspace, then two plans on two threads, then one plan on four
- * threads that pass no workspace.
+ * Runs one plan on four threads with one workspace per thread, then two plans on two threads, then one plan on four
+ * threads without a workspace of the caller.
  */
 static void concurrent_runs(void **state)
 {

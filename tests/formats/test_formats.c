@@ -1,6 +1,6 @@
 /*
- * Tests what every format guarantees: conversion from and to CSR, exact predictions of its size, restoring from its
- * sections (the arrays that a container stores), and a limit on padding.
+ * Tests the guarantees of every format: conversion from and to CSR, exact predictions of the size, a limit on padding,
+ * and a storage that can be restored from its sections, the arrays of a container.
  */
 #include "base/memory.h"
 #include "catalogue/catalogue.h"

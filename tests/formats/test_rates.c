@@ -111,7 +111,7 @@ static void tables_come_back(void **state)
     }
 }
 
-/* Asserts that the table that a context has loaded changes its predictions, and no other context's. */
+/* Asserts that a table changes the predictions of the context that loaded the table, and no other context's. */
 static void a_table_decides(void **state)
 {
     static const char slow[] = "rate %s launch 1e9\n";

@@ -186,8 +186,8 @@ static void test_field(void **state)
 }
 
 /*
- * Asserts that a container in any format returns the same CSR, and that a file with one changed byte in the stored
- * arrays is refused.
+ * Asserts that a container in any format returns the same CSR. A file with one changed byte in the stored arrays must
+ * be refused.
  */
 static void test_formats(void **state)
 {
@@ -390,8 +390,8 @@ static void test_lengths(void **state)
 }
 
 /*
- * A fault with correct checksums. The field of `bytes` bytes at `offset` gets the value `value`. where: part of the
- * file that `offset` counts from, 0 for the head, 1 to 3 for the content of that section.
+ * A fault with correct checksums. The field of `bytes` bytes at `offset` gets the value `value`. where: 0 if `offset`
+ * counts from the head, 1 to 3 if it counts from the content of that section.
  */
 typedef struct forgery {
     spry_layout layout;

@@ -262,8 +262,8 @@ static void test_bad_lists(void **state)
 }
 
 /*
- * Asserts that an edge list whose node numbers have large gaps is refused if it needs more memory than available, and
- * that the message says so.
+ * Asserts that an edge list with large gaps between node numbers is refused if it needs more memory than available. The
+ * message must give this reason.
  */
 static void test_gaps(void **state)
 {

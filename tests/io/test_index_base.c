@@ -1,5 +1,6 @@
 /*
- * Tests of the index base of a matrix: where it comes from, which functions keep it, and messages that count from it.
+ * Tests of the index base of a matrix: its sources, functions that keep the base, and messages whose numbers count from
+ * the base.
  */
 #include "files.h"
 #include "spry/io.h"

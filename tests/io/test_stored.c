@@ -383,7 +383,7 @@ static void *show(void *A)
     return spry_matrix_get_arrays(A, &shown, NULL) == SPRY_OK ? (void *)(uintptr_t)shown.indices : NULL;
 }
 
-/* Asserts that threads that request CSR at the same time get the same arrays. */
+/* Lets multiple threads request CSR at the same time. All must get the same arrays. */
 static void test_threads(void **state)
 {
     enum { THREADS = 4 };

@@ -137,7 +137,10 @@ static void symmetry(void **state)
         }
 }
 
-/* Asserts that value_symmetric changes if one entry of a large symmetric matrix changes. */
+/*
+ * Asserts that value_symmetric changes if one value of a large symmetric matrix changes, and pattern_symmetric if one
+ * column index changes.
+ */
 static void one_changed_entry_is_seen(void **state)
 {
     spry_matrix *A = generate_matrix(*state, "laplace7,x=15,y=16,z=17,shuffle=4");

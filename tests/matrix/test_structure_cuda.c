@@ -1,6 +1,6 @@
 /*
- * Asserts that a GPU finds every fault of the structure that the host finds, and reports it with the same message.
- * Skipped without a GPU.
+ * Compares the checks of a matrix's structure on a GPU and on the host. Both must find the same faults, with the same
+ * message. Skipped without a GPU.
  */
 #include "base/types.h"
 #include "spry/cuda.h"
