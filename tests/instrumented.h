@@ -36,13 +36,13 @@
 #define TEST_FULL 0
 #endif
 
-/* 1: long tests run their smallest sample, even without a sanitizer (SPRY_TEST_QUICK). */
+/* 1: long tests run a small sample, even without a sanitizer (SPRY_TEST_QUICK). */
 #ifndef TEST_QUICK
 #define TEST_QUICK 0
 #endif
 
-/* 1: long tests run an even smaller sample, under ThreadSanitizer. */
+/* 1 under ThreadSanitizer: long tests run an even smaller sample than with SAMPLED. */
 #define RACES_SAMPLED (RACES_ALONE && !TEST_FULL)
 
-/* 1: long tests run their smallest sample. */
+/* 1: long tests run a small sample. */
 #define SAMPLED (RACES_ALONE || TEST_QUICK || (INSTRUMENTED && !TEST_FULL))

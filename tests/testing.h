@@ -43,7 +43,10 @@ spry_context *context_of(int threads); /* with the default allocator */
 /* Creates a context whose allocations `memory` counts. NULL: the default allocator. */
 spry_context *counted_context(test_memory *memory, int threads);
 
-/* For cmocka: *state is a context of two threads. close_context fails if the context still holds memory. */
+/*
+ * Set-up and tear-down functions for cmocka. open_context sets *state to a context of two threads. close_context fails
+ * if the context still holds memory.
+ */
 int open_context(void **state);
 int close_context(void **state);
 
@@ -67,7 +70,7 @@ int has_gpu(void);     /* prints the device's name, or why no device is availabl
  */
 void fail_call(test_memory *memory, int64_t n, int onwards);
 
-/* Returns 1 if the call that fail_call named was made. */
+/* Returns 1 if the call that fail_call selected has been made. */
 int call_failed(const test_memory *memory);
 
 /*
@@ -86,7 +89,10 @@ int64_t fail_every_allocation(test_work work, const void *input, int threads);
         if ((call) != SPRY_OK) fail_msg("%s: %s", #call, err->message);                                                \
     } while (0)
 
-/* CSR with 32-bit indices and offsets[rows] entries, borrowed. values is NULL if the type is SPRY_PATTERN. */
+/*
+ * Describes borrowed CSR arrays with 32-bit indices and offsets[rows] entries. values is NULL if the type is
+ * SPRY_PATTERN.
+ */
 spry_arrays csr_arrays(int64_t rows, int64_t cols, const int32_t *offsets, const int32_t *columns, const void *values,
                        spry_type type);
 
@@ -112,7 +118,10 @@ spry_format_info format_info(int index);
 /* Gets the info of a kernel of sparse products. index counts only these kernels. */
 spry_status get_spgemm_kernel(const spry_context *context, spry_kernel_info *info, int index, spry_error *err);
 
-/* Lengths of the library's lists. Kernels of products with vectors come before those of sparse products. */
+/*
+ * Lengths of the library's lists. In the list of kernels, kernels of products with vectors come before kernels of
+ * sparse products.
+ */
 int spmv_kernel_count(void);
 int spgemm_kernel_count(void);
 int format_count(void);

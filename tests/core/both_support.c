@@ -96,7 +96,7 @@ void one_storage_of_symmetric(void **state)
     spry_context_destroy(context);
 }
 
-/* Changes the values in place, then passes another array. */
+/* Changes the values in place, then updates from another array. */
 void other_values(void **state)
 {
     for (int f = 0; f < 4; f++) {

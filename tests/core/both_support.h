@@ -1,4 +1,4 @@
-/* Tests of plans for both directions, op(A) and its transpose, on the CPU or on the first device of a kind. */
+/* Tests of plans for both directions, op(A) and its transpose, on the CPU or on device 1. */
 #pragma once
 
 #include "choices_support.h"

@@ -1,6 +1,6 @@
 /*
- * Functions that the tests of the policy "measure" share. They create a folder with a file of choices, and plans whose
- * products are checked.
+ * Functions that the tests of the policy "measure" share. They create a folder with a file of remembered choices, and
+ * plans whose products are checked.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
- * Assertions for functions that return 1 or 0. For child processes and threads, where cmocka's assertions cannot return
- * to the test.
+ * Assertions for functions that return 1 or 0. Child processes and threads use them, because cmocka's assertions cannot
+ * return to the test from there.
  */
 #pragma once
 

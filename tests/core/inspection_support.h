@@ -6,7 +6,8 @@
 
 typedef struct inspected {
     const char *spec;
-    double quick, full; /* largest share of the column indices that may be fetched; 0: copies all columns */
+    /* Largest share of the column indices that an inspection of this effort may fetch. 0: it copies all columns. */
+    double quick, full;
 } inspected;
 
 /*
@@ -28,5 +29,5 @@ void free_both_places(spry_context *context, both_places *both);
 
 spry_status rank_for_h100(spryi_ranking *r, const spry_matrix *A, spryi_effort effort, spry_type type, spry_error *err);
 
-/* Asserts that both rankings have the same estimates. */
+/* Inspects both matrices and asserts that the two rankings of formats have equal estimates. */
 void check_same_inspection(const char *spec, const both_places *both, spryi_effort effort, spry_type type);

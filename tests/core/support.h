@@ -1,12 +1,12 @@
-/* Shared by the tests of the interface: an allocator that counts and fails, and a small matrix in every layout. */
+/* A small matrix in every layout, which the tests of the interface share. */
 #pragma once
 
 #include "testing.h"
 
 /*
- * One matrix in every layout, for borrowing: rows x cols, with some empty rows. Row 11 has all columns, if rows > 11:
- * with many columns, it is longer than a block of any kernel. Matrices borrow values, so tests can change values in
- * place.
+ * Arrays of one rows x cols matrix in every layout, to be borrowed. Some rows are empty. If rows > 11, row 11 has all
+ * columns. With many columns, row 11 is longer than a block of any kernel. Tests can change the values in place,
+ * because matrices borrow them.
  */
 typedef struct sample {
     int64_t rows, cols, nnz;

@@ -66,8 +66,8 @@ static void others_are_fresh(void **state)
 }
 
 /*
- * Returns 1 if held and cached bytes together are at most the earlier peak, plus 1/8 for blocks larger than their
- * request.
+ * Returns 1 if held and cached bytes together are at most 9/8 of the peak. The additional 1/8 is for blocks that are
+ * larger than their requests.
  */
 static int is_within_peak(const spry_context *context)
 {

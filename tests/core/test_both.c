@@ -127,7 +127,9 @@ static void values_by_columns(void **state)
     spry_context_destroy(context);
 }
 
-/* Tests a container, whose arrays are memory-mapped. Like borrowed arrays, they do not count in owned_bytes. */
+/*
+ * Tests a container, whose arrays are memory-mapped. These arrays, like borrowed arrays, do not count in owned_bytes.
+ */
 static void a_container_by_columns(void **state)
 {
     spry_context *context = context_of(1);

@@ -9,7 +9,7 @@
 
 #include <unistd.h>
 
-/* Refuses memory at every step. Each refusal must be an error, with all memory freed. */
+/* Lets each device allocation fail in turn. The plan must then return an error and free all memory. */
 static void without_memory(void **state)
 {
     spry_context *context = context_of(1);

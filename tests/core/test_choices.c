@@ -130,7 +130,7 @@ static void no_vectors(void **state)
     assert_string_equal(t.parameters, same.parameters);
     assert_true(strncmp(t.reason, same.reason, strlen(same.reason)) == 0);
     spry_spmv_options most = measuring(PLENTY);
-    most.count = INT32_MAX; /* predicted time of all columns exceeds the budget */
+    most.count = INT32_MAX; /* the predicted time of all vectors exceeds the budget */
     const reported none = plan_with(context, A, &most);
     if (none.code == SPRY_REASON_MEASURED || !strstr(none.reason, "not measured, since the budget of 20000 ms"))
         fail_msg("%d, %s", none.code, none.reason);
@@ -141,7 +141,7 @@ static void no_vectors(void **state)
     spry_context_destroy(context);
 }
 
-/* Needs 16 GB for x, in a process limited to 2 GB. */
+/* The vector x would need 16 GB, but the process is limited to 2 GB. */
 static void too_many_columns(void **state)
 {
     enum { ROWS = 3000, EACH = 8 };

@@ -141,7 +141,7 @@ static void clearing(void **state)
     spry_context_destroy(context);
 }
 
-/* Repeats or removes a line. Each remaining line is intact. */
+/* Repeats or removes a line of a file of choices. Each remaining line is unchanged. */
 static void repeated(void **state)
 {
     const spry_spmv_options o = measuring(PLENTY);
@@ -163,7 +163,7 @@ static void repeated(void **state)
     spry_context_destroy(fresh);
 }
 
-/* Sets a file through symbolic links. The target must be created, and the links must remain. */
+/* Sets a file of choices through a chain of symbolic links. The target must be created, and the links must remain. */
 static void behind_links(void **state)
 {
     char link[128], farther[128], target[128], found[128];

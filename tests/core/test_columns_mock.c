@@ -249,7 +249,10 @@ static void values_in_another_array(void **state)
     free(thrice);
 }
 
-/* Tests x with one element per column: its row-major and column-major orders are equal. y's columns are contiguous. */
+/*
+ * Tests a block x of vectors with one element each. Row-major and column-major order of x are equal. The columns of y
+ * are contiguous.
+ */
 static void one_entry_a_column(void **state)
 {
     enum { ROWS = 4 };

@@ -61,7 +61,7 @@ static void follow_the_ranks(void **state)
     spry_matrix *A = generate_matrix(context, "grid5,x=300,y=300");
     static const struct {
         const char *format;
-        int more; /* predicted time: -1 below csr, 0 equal, 1 above */
+        int more; /* predicted time: -1 shorter than csr's, 0 equal, 1 longer */
     } cases[] = {{"csr", 0}, {"coo", 1}, {"packed", -1}, {"scoo", 1}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         spry_spmv_options o = in_format(cases[c].format);
@@ -176,7 +176,7 @@ static void limits_are_what_plans_own(void **state)
                     assert_true(err.value >= owned && err.limit == owned - 1);
                     assert_int_equal(context_bytes(context), held);
                 }
-                /* prediction for only the storage */
+                /* predicts only the storage */
                 o.memory_limit_bytes = INT64_MAX;
                 assert_int_equal(spryi_predict_storage(context, &figure, A, &o, NULL), SPRY_OK);
                 assert_true(figure.owned_bytes <= owned && figure.owned_bytes <= figure.bytes && !figure.refused);

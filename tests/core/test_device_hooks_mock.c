@@ -12,7 +12,7 @@
 
 enum { MOST = 256, SIDE = 12, N = SIDE * SIDE };
 
-/* Blocks that the hooks have allocated, and their counters. */
+/* Blocks that the hooks have allocated, and counters of the hooks' calls and faults. */
 typedef struct given {
     struct {
         void *at;

@@ -139,7 +139,7 @@ static int free_sample(void **state)
 static void context_itself(void **state)
 {
     test_memory h = {0};
-    spry_context *made = counted_context(&h, 1); /* asserts that the hooks work */
+    spry_context *made = counted_context(&h, 1); /* asserts that context creation works */
     spry_context_destroy(made);
     assert_int_equal(h.calls, 1);
     assert_int_equal(h.blocks, 0);
@@ -177,7 +177,7 @@ static void one_shots(void **state)
 
 static void verification(void **state)
 {
-    int64_t refused = 0; /* CSR rows are verified one by one, without memory */
+    int64_t refused = 0; /* verifying CSR allocates nothing */
     for (int input = 0; input < 4; input++) {
         job j = {&sample_of_memory, input, NULL, SPRY_CSR, room_for_y};
         refused += fail_every_allocation(verify, &j, 2);
@@ -288,7 +288,7 @@ static void running_allocates_nothing(void **state)
     assert_int_equal(h.faults, 0);
 }
 
-/* Refuses the block of the context itself. */
+/* Allocation function that refuses the first block, which the context itself needs. */
 static void *refuse(void *user, size_t bytes, size_t alignment)
 {
     ++*(int *)user;

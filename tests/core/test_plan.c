@@ -38,7 +38,7 @@ static spry_spmv_plan *plan_of(const spry_matrix *matrix, const char *kernel)
 }
 
 /*
- * Returns the name of kernel k. Returns NULL if k is no CPU kernel for A*x, is not available, or is refused for
+ * Returns the name of kernel k. Returns NULL if k is no CPU kernel for A*x, is not available, or is refused because of
  * padding.
  */
 static const char *kernel_for(int k, const spry_matrix *B)

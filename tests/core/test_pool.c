@@ -1,6 +1,6 @@
 /*
- * Tests of the thread pool. Each task and item runs once, callers on other threads have their own helpers, children
- * after a fork work, destruction ends all threads, and results have equal bits.
+ * Tests of the thread pool. Each task, block and item must run once, also if multiple threads call at the same time or
+ * after a fork. Destroying a context must end its threads. Results must have the same bits for all thread counts.
  */
 #include "expect.h"
 #include "support.h"

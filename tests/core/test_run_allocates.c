@@ -1,6 +1,7 @@
 /*
- * Tests of the memory that runs allocate. A run allocates only if three conditions hold: it overlaps another CPU run of
- * the plan, workspace_bytes is not 0, and the caller passes no workspace. Then it allocates workspace_bytes.
+ * Tests of the memory that runs allocate. A run allocates workspace_bytes if three conditions hold: the run overlaps
+ * another CPU run of the plan, workspace_bytes is not 0, and the caller passes no workspace. Otherwise a run allocates
+ * nothing.
  */
 #include "spry/tune.h"
 #include "support.h"

@@ -1,4 +1,4 @@
-/* Tests of patterns with scaling of rows and columns. */
+/* Tests of patterns whose rows and columns are scaled. */
 #include "spry/tune.h"
 #include "support.h"
 

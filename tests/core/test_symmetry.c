@@ -193,8 +193,8 @@ static void containers_in_formats(void **state)
 }
 
 /*
- * Asserts that an update to unsymmetric values is refused if both directions share one storage. values_in_place is 0,
- * so runs use new values only after an update.
+ * Asserts that an update to unsymmetric values is refused if both directions share one storage. Because values_in_place
+ * is 0, runs use new values only after an update.
  */
 static void updates_of_symmetric(void **state)
 {

@@ -85,7 +85,10 @@ __attribute__((noinline)) static void clear_stack(void)
     for (size_t b = 0; b < sizeof below; b++) below[b] = 0;
 }
 
-/* Asserts that an output struct is filled up to its size, and cleared after the fields that the library knows. */
+/*
+ * Asserts that an output struct is filled up to its size, and that bytes after the fields that the library knows are
+ * set to 0.
+ */
 static void filled(const void *ours, size_t size, spry_status (*fill)(void *))
 {
     unsigned char *earlier = of_size(ours, size, size - 8), *later = of_size(ours, size, size + 8);
@@ -225,7 +228,9 @@ static void counted_from_one(void **state)
     assert_null(B);
 }
 
-/* Changes owned values in place and updates the plan. Borrowed values are refused. */
+/*
+ * Changes owned values in place and updates the plan. spry_matrix_get_values must refuse a matrix with borrowed values.
+ */
 static void values_that_are_owned(void **state)
 {
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);

@@ -1,4 +1,7 @@
-/* BSR: automatic block size, fill that multiplies Inf and NaN, edges, explicit zeros, damaged storage. */
+/*
+ * Tests of BSR: automatic block size, Inf and NaN in x next to zeros that fill blocks, edges, explicit zeros, damaged
+ * storage.
+ */
 #include "support.h"
 
 #include "catalogue/catalogue.h"

@@ -43,7 +43,7 @@ static void transposition(void **state)
         spry_context *context = context_of(threads[c]);
         for (int number = 0; number < family_count(); number = family_next(number, 1))
             for (int type = SPRY_F32; type <= SPRY_PATTERN; type++) {
-                if (!TEST_FULL && (number + type + c) % 3 != 0) continue; /* one of three thread counts for each */
+                if (!TEST_FULL && (number + type + c) % 3 != 0) continue; /* each case has one of three thread counts */
                 const form how = {"CSR", SPRY_CSR, SPRY_NOT_KNOWN, type == SPRY_PATTERN, ON_HEAP, 0, 0};
                 family f = family_make(number);
                 double *values = random_numbers(f.nnz, SPRY_F32, 5);

@@ -8,8 +8,8 @@
 enum { ROWS = 96, MOST = 32 };
 
 /*
- * Builds a plan for ROWS rows. Each row has the columns of the row before it plus `step`, or groups of `group` rows
- * share their columns.
+ * Builds a plan for ROWS rows. Entry e of row i has the column columns[e] + i / group * step, so each group of `group`
+ * rows has equal columns.
  */
 static spry_spmv_plan *plan_of(spry_context *context, const int32_t *columns, int length, int step, int group,
                                int calls)

@@ -87,7 +87,7 @@ static void test_large_groups(void **state)
     for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
         spry_spmv_plan *plan = plan_in(context, A, formats[f], NULL, SPRY_NO_TRANSPOSE);
         multiply_f64(plan, y, ROWS, x, ROWS);
-        for (int i = 0; i < ROWS; i++) assert_true(fabs(y[i] - expected[i]) < 1e-14); /* other runs, so other sums */
+        for (int i = 0; i < ROWS; i++) assert_true(fabs(y[i] - expected[i]) < 1e-14); /* another order of summation */
         spry_spmv_plan_destroy(plan);
     }
     spry_spmv_plan_destroy(csr);
@@ -162,7 +162,7 @@ static void test_other_reading(void **state)
     static const struct {
         int64_t nnz, volta_ssrs, volta_srs, ampere_ssrs, ampere_srs;
     } cases[] = {
-        {7000, 6, 7, 7, 14},   {12000, 9, 18, 6, 24}, /* srs is 2 * ssrs, or 4 * ssrs */
+        {7000, 6, 7, 7, 14},   {12000, 9, 18, 6, 24}, /* Volta: srs = 2 * ssrs; Ampere: srs = 4 * ssrs */
         {16000, 8, 16, 6, 24}, {20000, 20, 10, 13, 39}, {40000, 20, 10, 8, 16},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {

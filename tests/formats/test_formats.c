@@ -1,6 +1,6 @@
 /*
- * Tests the guarantees of every format: conversion from and to CSR, exact predictions of the size, a limit on padding,
- * and a storage that can be restored from its sections, the arrays of a container.
+ * Tests the guarantees of every format: conversion from and to CSR, exact predictions of the size, and a limit on
+ * padding. A storage can be restored from its sections, the arrays of a container.
  */
 #include "base/memory.h"
 #include "catalogue/catalogue.h"

@@ -1,4 +1,4 @@
-/* HYB: explicit and automatic widths, figures, alpha that is not finite. */
+/* Tests of HYB: explicit and automatic widths, predicted sizes, alpha that is not finite. */
 #include "testing.h"
 
 #include "formats/hyb/hyb.h"

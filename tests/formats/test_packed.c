@@ -58,8 +58,8 @@ static void check_alone(const sketch *k, const packed_plan *p)
 }
 
 /*
- * Compares y of all kernels with CSR, and converts back. All values are small integers, so y is exact. x is NaN in
- * columns without entries.
+ * Compares y of all kernels with CSR, and converts the storage back to CSR. All values are small integers, so y is
+ * exact. x is NaN in columns without entries.
  */
 static void multiply(const sketch *k)
 {
@@ -215,8 +215,8 @@ static void too_many_steps(void **state)
 }
 
 /*
- * Checks b x b blocks in `count` block rows. Block row I has columns I*I % 5 + J. If `broken`, the last block lacks one
- * entry.
+ * Checks b x b blocks in `count` block rows. Block row I has three blocks, in the block columns I + J * (1 + I*I % 5)
+ * for J = 0, 1, 2. If `broken`, the last block lacks one entry.
  */
 static void check_blocks(int b, int64_t count, int broken, int64_t expected)
 {

@@ -120,7 +120,7 @@ static void formats_come_back(void **state)
     spry_context_destroy(context);
 }
 
-/* An explicit width of 0 is not the default. */
+/* Asserts that an explicit width of 0 is used, and not replaced by the default width. */
 static void no_width(void **state)
 {
     static const shape full = {"full rows", 300, 20, 300, 20};

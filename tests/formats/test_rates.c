@@ -1,4 +1,7 @@
-/* Tables of rates: printing, reading, fitting, and their effect on the choice of "auto". */
+/*
+ * Tests of tables of rates, from which the library predicts times: printing, reading, fitting, and the effect of a
+ * table on the choice of "auto".
+ */
 #include "spry/tune.h"
 #include "testing.h"
 

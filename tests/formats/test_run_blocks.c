@@ -1,4 +1,6 @@
-/* The driver of CPU kernels: every block runs once, and steps run in order, for any number of threads. */
+/*
+ * Tests the driver of CPU kernels. Every block must run once, and steps must run in order, for any number of threads.
+ */
 #include "testing.h"
 
 #include "base/pool.h"

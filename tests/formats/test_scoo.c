@@ -34,7 +34,10 @@ static void slices_are_as_drawn(void **state)
     spry_context_destroy(context);
 }
 
-/* The sort uses one, two and three digits of the columns. x has small integers, so sums are exact in any order. */
+/*
+ * Compares products of storages with different slice heights. The radix sort of the columns uses one, two and three
+ * digits. x has small integers, so sums are exact in any order.
+ */
 static void heights_give_the_same(void **state)
 {
     static const char *const matrices[] = {"uni18,rows=900,degree=7", "uni18,rows=70000,degree=3",

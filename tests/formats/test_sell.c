@@ -151,7 +151,7 @@ static void sorted_for_a_gpu(void **state)
     check_for_gpu(5, 5, 64, "c=32:sigma=64");
 }
 
-/* Containers of unsorted rows have no permutation, and containers of patterns no values. */
+/* Tests containers without some arrays. Unsorted rows have no permutation, and patterns have no values. */
 static void containers_without_all_arrays(void **state)
 {
     static const char *const formats[] = {"sell:c=4:sigma=1", "sell:c=4:sigma=8"};

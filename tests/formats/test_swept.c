@@ -33,7 +33,7 @@ static rows rows_of(int64_t cols, int64_t most_rows, int64_t most_entries)
     return r;
 }
 
-/* Adds a row of `entries` at columns first, first + step, ... modulo the number of columns. */
+/* Adds a row with `entries` entries, at columns first, first + step, ... modulo the number of columns. */
 static void add_row(rows *r, int64_t entries, int64_t first, int64_t step)
 {
     assert_true(r->nnz + entries <= r->room);

@@ -53,8 +53,8 @@ static void comes_back(const sketch *k, spry_context *context, const spryi_windo
 }
 
 /*
- * Checks y of all kernels and converts back. All values are small integers, so y is exact. x is NaN in columns without
- * entries.
+ * Checks y of all kernels, and converts the storage back to CSR. All values are small integers, so y is exact. x is NaN
+ * in columns without entries.
  */
 static void multiply(const sketch *k, const char *format)
 {
@@ -287,7 +287,7 @@ static void pages(void **state)
 
 static void lengths(void **state)
 {
-    sketch k = sketch_of(400, 5000); /* long rows, empty rows, one entry, almost long rows; rectangular */
+    sketch k = sketch_of(400, 5000); /* 400 x 5000, with rows that are long, almost long, empty and short */
     for (int64_t i = 0; i < 400; i++) {
         const int64_t length = i % 50 == 7 ? 513 + 600 * (i / 50) : i % 3 == 0 ? 0 : i == 200 ? 512 : 1 + i * 7 % 40;
         for (int64_t e = 0; e < length; e++) sketch_put(&k, i, (i * 11 + e * 3) % 5000);

@@ -1,4 +1,4 @@
-/* Helpers for tests of the reader and the writer: a temporary folder, contexts, reading from memory and from a file. */
+/* Helpers for tests of the reader and the writer: files in a temporary folder, compression, comparison of matrices. */
 #pragma once
 
 #include "testing.h"

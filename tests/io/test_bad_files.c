@@ -264,7 +264,10 @@ static void test_first_fault_of_a_long_file(void **state)
                 "expected the end of the file after 200000 entries, found 'broken'");
 }
 
-/* Lines longer than the limit are refused at any position relative to blocks. Lines up to the limit are read. */
+/*
+ * Asserts that lines longer than the limit are refused, wherever they are in the reader's blocks. Lines up to the limit
+ * must be read.
+ */
 static void test_long_lines(void **state)
 {
     enum { LIMIT = 64 << 10 };

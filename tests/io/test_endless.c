@@ -38,7 +38,7 @@ static int send_all(int fd, const char *data, size_t left)
     return 1;
 }
 
-/* Starts a process that writes the input. It ends when no reader remains. */
+/* Starts a process that writes the input. The process ends when no reader remains. */
 static pid_t start_writer(const input *in, int fd, const char *fifo)
 {
     pid_t child = fork();
@@ -106,7 +106,7 @@ static void expect_refused(const input *in, int64_t most_bytes, spry_status expe
     expect_refused_by(2, in, most_bytes, expected, message);
 }
 
-/* Repeats `text` to a chunk that ends with a complete copy. The caller frees the chunk. */
+/* Returns a chunk that consists of complete copies of `text`. The caller frees the chunk. */
 static char *repeated(const char *text, size_t length, size_t *bytes)
 {
     char *chunk = malloc(CHUNK);

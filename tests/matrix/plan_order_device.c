@@ -213,7 +213,7 @@ static void check_plan(spry_context *context, const integers *m, const spry_spmv
     spry_spmv_plan_destroy(p.plan);
 }
 
-/* Returns the next available kernel of the device that has the product, or NULL. *index starts at 0. */
+/* Returns the next available kernel of the device that supports op, or NULL. *index starts at 0. */
 static const char *next_kernel(spry_context *context, spry_op op, int *index)
 {
     while (*index < spmv_kernel_count()) {

@@ -1,4 +1,6 @@
-/* Helpers for tests of matrices: a context whose n-th allocation fails, random arrays, hashes. */
+/*
+ * Helpers for tests of matrices: matrices from lists of entries, access to arrays of any type, random numbers, hashes.
+ */
 #pragma once
 
 #include "spry/io.h"

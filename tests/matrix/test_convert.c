@@ -24,7 +24,7 @@ static double rounded(double value, spry_type type)
     return type == SPRY_PATTERN ? 1 : type == SPRY_F32 ? (double)(float)value : value;
 }
 
-/* Lists the sorted entries of the result. Returns their number. */
+/* Lists the sorted entries that the result must have. Returns the number of entries. */
 static int64_t expect(placed *list, const test_entry *entries, int64_t nnz, spry_type from, spry_type to, int by_column,
                       int keep_duplicates)
 {

@@ -121,7 +121,7 @@ static const int64_t reversed[] = {8, 7, 6, 5, 4, 3, 2, 1, 0}, some[] = {3, 0, 7
                      rising[] = {1, 2, 6, 7}, following[] = {4, 5, 6, 7, 8};
 static const struct {
     const int64_t *list;
-    int64_t count, first, range; /* count: selected rows; first, range: values of a range */
+    int64_t count, first, range; /* count: selected rows; first, range: start and length */
     bool listed;
 } selections[] = {{reversed, 9, 0, 0, true},   {some, 3, 0, 0, true}, {repeated, 7, 0, 0, true},
                   {rising, 4, 0, 0, true},     {some, 0, 0, 0, true}, {following, 5, 4, 5, false},

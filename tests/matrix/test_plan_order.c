@@ -383,8 +383,8 @@ static void groups_of_an_ordering(void **state)
 }
 
 /*
- * Asserts that a plan with the ordering bandk uses the groups of Band-k. A plan with groups of equal size has another
- * number of groups. The plans' bytes differ by about 8 per group.
+ * Asserts that a plan with the ordering bandk uses the groups of Band-k. Their number differs from that of groups of
+ * equal size, and a plan needs about 8 bytes per group.
  */
 static void bandk_makes_the_groups(void **state)
 {

@@ -185,7 +185,7 @@ static void assert_same_products(spry_context *context, const spry_spmv_plan *t,
     spry_vector_destroy(context, &y[1]);
 }
 
-/* Multiplies an array of values by `factor` and writes another array. */
+/* Writes the values of one array, multiplied by `factor`, to another array. */
 static void scale(void *to, const void *from, spry_type type, int64_t nnz, double factor)
 {
     for (int64_t k = 0; k < nnz; k++)
