@@ -1,4 +1,7 @@
-/* Size of long tests: sanitizers and ./check --quick run a sample, ./check --full runs all trials. */
+/*
+ * Decides how many trials long tests run. With sanitizers and in ./check --quick, they run a sample. In ./check --full,
+ * they run all trials.
+ */
 #pragma once
 
 /*

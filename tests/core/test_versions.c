@@ -86,8 +86,8 @@ __attribute__((noinline)) static void clear_stack(void)
 }
 
 /*
- * Asserts that an output struct is filled up to its size, and that bytes after the fields that the library knows are
- * set to 0.
+ * Asserts that an output struct is filled up to its size. Bytes after the fields that the library knows must be set to
+ * 0.
  */
 static void filled(const void *ours, size_t size, spry_status (*fill)(void *))
 {

@@ -1,4 +1,4 @@
-/* spry_spmv_explain: candidates, features and refusals, also for devices that this machine lacks. */
+/* Tests of spry_spmv_explain: candidates, features and refusals, also for devices that this machine lacks. */
 #include "plan/plan.h"
 #include "spry/tune.h"
 #include "testing.h"
@@ -56,8 +56,8 @@ static void bytes_of_coo(void **state)
 }
 
 /*
- * Every format is listed once: first the allowed formats by time, then the refused ones with the reason. The choice has
- * the least total.
+ * Asserts that an explanation lists every format once: first the allowed formats by time, then the refused formats with
+ * the reason. The choice must have the least total time.
  */
 static void candidates_are_ranked(void **state)
 {

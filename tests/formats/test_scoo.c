@@ -1,4 +1,4 @@
-/* SCOO: slices, their order, heights, damaged storage. */
+/* Tests of SCOO: slices, the order of entries, slice heights, damaged storage. */
 #include "support.h"
 
 #include "formats/scoo/scoo.h"

@@ -1,4 +1,4 @@
-/* SELL-C-sigma: the order drawn in sell.h, parameters, chunks of every size, patterns, damaged storages. */
+/* Tests of SELL-C-sigma: the order drawn in sell.h, parameters, chunks of every size, patterns, damaged storages. */
 #include "testing.h"
 
 #include "catalogue/catalogue.h"

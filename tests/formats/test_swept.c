@@ -1,4 +1,4 @@
-/* Swept row blocks: groups without conflicts, cuts within rows, long rows, far columns, parameters. */
+/* Tests of swept row blocks: groups without conflicts, cuts within rows, long rows, far columns, parameters. */
 #include "testing.h"
 
 #include "formats/swept/swept.h"

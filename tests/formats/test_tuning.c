@@ -1,4 +1,4 @@
-/* Tuning tables: their effect on plans, and the faults of bad tables. */
+/* Tests of tuning tables: their effect on plans, and the errors for bad tables. */
 #include "choose/state.h"
 #include "formats/csrk/csrk.h"
 #include "spry/matrix.h"

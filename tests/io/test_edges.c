@@ -1,5 +1,6 @@
 /*
- * Edge lists: accepted and refused files, equal results for all thread counts, memory limits and failing allocations.
+ * Tests of edge lists: accepted and refused files, equal results for all thread counts, memory limits and failing
+ * allocations.
  */
 #include "files.h"
 

@@ -1,6 +1,6 @@
 /*
- * Files of scipy.sparse.save_npz: files written by SciPy (tests/fuzz/corpus/npz), and archives built here with one
- * fault each. Skipped if the library was built without minizip.
+ * Tests of files of scipy.sparse.save_npz. Some are written by SciPy (tests/fuzz/corpus/npz), others are archives built
+ * in this file with one fault each. Skipped if the library was built without minizip.
  */
 #include "files.h"
 

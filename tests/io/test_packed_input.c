@@ -1,4 +1,7 @@
-/* Files compressed by bzip2, xz and Zstandard: complete, in multiple members, from pipes, truncated and damaged. */
+/*
+ * Tests of files compressed by bzip2, xz and Zstandard: complete, in multiple members, from pipes, truncated and
+ * damaged.
+ */
 #include "files.h"
 #include "spry/io.h"
 

@@ -247,7 +247,7 @@ static void every_kernel(void **state)
     int ran = 0;
     for (int s = 0; s < TEST_COUNT(specs); s++)
         for (int f = 0; f < 4; f++) {
-            if ((f + s) % 4 > TEST_FULL) continue; /* thousands of plans are enough */
+            if ((f + s) % 4 > TEST_FULL) continue; /* still thousands of plans */
             integers m = matrix_of(*state, specs[s], f % 2 ? SPRY_F32 : SPRY_F64, f / 2 ? SPRY_I64 : SPRY_I32);
             for (int c = 0; c < 8; c++) {
                 const spry_op op = c % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
