@@ -114,7 +114,7 @@ function(spry_prepare_sources list)
       # -O0 compiles in a fifth of the time, and these files take a small part of the tests' time. Sparse products take
       # a large part and keep their optimisation.
       if(SPRY_SANITIZE AND NOT source MATCHES "/src/spgemm/kernels/" AND
-         name MATCHES "_(avx2|avx512|portable|cpu|apart|blocks|build|format)|^packed_group")
+         name MATCHES "_(avx2|avx512|portable|cpu|column_major|blocks|build|format)|^packed_group")
         list(APPEND options -O0)
       endif()
     endif()

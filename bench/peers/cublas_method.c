@@ -150,7 +150,7 @@ int peer_method_iterate(peer_method *m, int (*iteration)(peer_method *m, int64_t
                         double enough, double begun_us, int64_t *executed, spry_peer_solution *solution,
                         spry_peer_error *error)
 {
-    int64_t looked = 0, copied = 0, end = 0;
+    int64_t inspected = 0, copied = 0, end = 0;
     int slot = 0;
     *executed = 0;
     while (*executed < m->limit && end == 0) {
@@ -158,16 +158,16 @@ int peer_method_iterate(peer_method *m, int (*iteration)(peer_method *m, int64_t
         for (int i = 0; i < METHOD_LOOK && *executed < m->limit; i++) SPRY_PEER_TRY(iteration(m, ++*executed, error));
         SPRY_PEER_TRY(start_copy(m, from, *executed, slot, error));
         slot = 1 - slot;
-        if (copied > looked) {
+        if (copied > inspected) {
             SPRY_PEER_TRY(peer_method_cuda(cudaEventSynchronize(m->copied[slot]), "an iteration", error));
-            end = find_end(m, looked, copied, enough);
-            looked = copied;
+            end = find_end(m, inspected, copied, enough);
+            inspected = copied;
         }
         copied = *executed;
     }
     SPRY_PEER_TRY(peer_method_cuda(cudaStreamSynchronize(NULL), "an iteration", error));
     const double took = now_us() - begun_us;
-    if (end == 0) end = find_end(m, looked, *executed, enough);
+    if (end == 0) end = find_end(m, inspected, *executed, enough);
     solution->iterations = end > 0 ? end : *executed;
     solution->us = took * (double)solution->iterations / (double)*executed;
     return SPRY_PEER_OK;

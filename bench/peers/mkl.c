@@ -127,7 +127,7 @@ static void take_columns(mkl_state *s, const spry_peer_request *request)
     s->y_stride = request->row_major ? s->columns : request->transpose ? cols : rows;
 }
 
-static int prepare_any(void **state, const spry_peer_request *request, int several, spry_peer_cost *cost,
+static int prepare_any(void **state, const spry_peer_request *request, int multiple, spry_peer_cost *cost,
                        spry_peer_error *error)
 {
     const spry_peer_matrix *a = &request->matrix;
@@ -143,7 +143,7 @@ static int prepare_any(void **state, const spry_peer_request *request, int sever
     s->f64 = a->value_bytes == 8;
     s->descr.type = SPARSE_MATRIX_TYPE_GENERAL;
     s->operation = request->transpose ? SPARSE_OPERATION_TRANSPOSE : SPARSE_OPERATION_NON_TRANSPOSE;
-    if (several) take_columns(s, request);
+    if (multiple) take_columns(s, request);
     SPRY_PEER_TRY(create_csr(&s->A, a, error));
     if (layout == OPTIMIZED) SPRY_PEER_TRY(optimize(s, request->expected_calls, error));
     if (layout > OPTIMIZED) SPRY_PEER_TRY(convert(s, layout, blocks.size, error));

@@ -33,9 +33,9 @@ static void finish(void)
 /* Initializes PETSc once per process. Without mpirun, MPI has only this process and needs no daemon. */
 static int start(spry_peer_error *error)
 {
-    PetscBool is_there = PETSC_FALSE;
-    (void)PetscInitialized(&is_there);
-    if (is_there) return SPRY_PEER_OK;
+    PetscBool is_present = PETSC_FALSE;
+    (void)PetscInitialized(&is_present);
+    if (is_present) return SPRY_PEER_OK;
     (void)setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
     TRY(PetscInitializeNoArguments(), "PetscInitialize");
     (void)PetscPopSignalHandler();

@@ -205,15 +205,15 @@ static unsigned do_tasks(spryi_pool *pool, int own)
 }
 
 /* A task that runs on a thread of the user's executor. */
-typedef struct lent_task {
+typedef struct executor_task {
     spryi_task_fn task;
     void *argument;
     spryi_float_controls floats;
-} lent_task;
+} executor_task;
 
-static void do_lent(void *argument, int index)
+static void run_executor_task(void *argument, int index)
 {
-    const lent_task *t = argument;
+    const executor_task *t = argument;
     SPRYI_FLOATS_OF(t->floats);
     t->task(t->argument, index);
 }
@@ -349,8 +349,8 @@ static void call(spryi_pool *pool, int tasks, spryi_task_fn task, void *argument
 {
     if (pool && tasks > 1) {
         if (pool->execute) {
-            lent_task lent = {task, argument, spryi_get_float_controls()};
-            pool->execute(pool->executor, tasks, do_lent, &lent);
+            executor_task executor_work = {task, argument, spryi_get_float_controls()};
+            pool->execute(pool->executor, tasks, run_executor_task, &executor_work);
             return;
         }
         if (is_of_this_process(pool) && atomic_exchange(&pool->taken, 1) == 0) {

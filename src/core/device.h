@@ -199,9 +199,9 @@ typedef struct spryi_device_ops {
                         void *stream, spry_error *err);
     /*
      * Inspects the row lengths of CSR in device memory. If `checked`, also finds whether offsets and indices are valid;
-     * otherwise sets look->sound to true. Returns when the device has finished. NULL on devices that use host memory.
+     * otherwise sets summary->sound to true. Returns when the device has finished. NULL on devices that use host memory.
      */
-    spry_status (*summarize_rows)(const spryi_device *device, spryi_row_summary *look, const spry_arrays *csr,
+    spry_status (*summarize_rows)(const spryi_device *device, spryi_row_summary *summary, const spry_arrays *csr,
                                   int checked, spry_error *err);
     /* NULL on devices that use host memory. */
     spry_status (*gather)(const spryi_device *device, const spryi_gather *request, spry_error *err);

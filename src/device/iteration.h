@@ -60,7 +60,7 @@ typedef struct spryi_cg_rules {
     int guards;          /* active guards, a sum of spryi_cg_guard */
     double trusted;      /* fraction of rz below which the predicted rz is not used */
     double eps;          /* epsilon of the vectors' type: a smaller relative residual is rounding; 0: off */
-    bool separate_M;     /* M is applied by a separate pass, between shrink and turn */
+    bool separate_M;     /* M is applied by a separate pass, between shrink and set_direction */
     int64_t limit, patience;
 } spryi_cg_rules;
 
@@ -141,7 +141,7 @@ SPRYI_BOTH_SIDES void spryi_cg_computed(spryi_cg_state *s, const double *sums)
 
 /*
  * Updates the state after replace. sums: r.r of the new r, and with M = D also r.z. With a separate M, the passes for
- * z = M r and turn follow. They compute beta with the old rz.
+ * z = M r and set_direction follow. They compute beta with the old rz.
  */
 SPRYI_BOTH_SIDES void spryi_cg_replaced(spryi_cg_state *s, const double *sums)
 {

@@ -85,9 +85,9 @@ typedef struct spryi_cg_block_passes {
 
 /*
  * Passes of Conjugate Gradient. With M = D, that is z = D r, the solver begins with start. Each iteration runs dots,
- * step and, if not NULL, next_direction. With a separate M, the solver begins with start, z = M r and turn. Each
- * iteration runs dots, shrink, z = M r and turn. z = M r is the pass `blocks`, or repeated passes `polynomial`, or the
- * caller's function followed by `weigh`.
+ * step and, if not NULL, next_direction. With a separate M, the solver begins with start, z = M r and set_direction.
+ * Each iteration runs dots, shrink, z = M r and set_direction. z = M r is the pass `blocks`, or repeated passes
+ * `polynomial`, or the caller's function followed by `weigh`.
  */
 typedef struct spryi_cg_passes {
     const spryi_cg_block_passes *within; /* passes with M = blocks instead of D; NULL: blocks are a separate M */
@@ -114,7 +114,7 @@ typedef struct spryi_cg_passes {
     spry_status (*polynomial)(const spryi_vector_work *w, const spryi_cg_vectors *v,
                               const spryi_cg_polynomial_step *step, spry_error *err);
     /* Computes p = z + beta p. */
-    spry_status (*turn)(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err);
+    spry_status (*set_direction)(const spryi_vector_work *w, const spryi_cg_vectors *v, spry_error *err);
     spry_status (*clear)(const spryi_vector_work *w, void *x, spry_error *err); /* x = 0 */
     /* Computes state.distance = (b - q).(b - q). */
     spry_status (*distance)(const spryi_vector_work *w, const void *b, const void *q, spry_error *err);
@@ -175,7 +175,8 @@ typedef struct spryi_sum_facts {
  * arrays are in device memory. Each function waits until its work is done. Every run gives the same bits.
  */
 typedef struct spryi_links_passes {
-    spry_status (*look)(const spryi_device *device, spryi_entry_facts *facts, const spry_arrays *csr, spry_error *err);
+    spry_status (*inspect)(const spryi_device *device, spryi_entry_facts *facts, const spry_arrays *csr,
+                           spry_error *err);
     /* Computes the sums of the rows in f64. A sum of a pattern is the length of the row. */
     spry_status (*add)(const spryi_device *device, double *sums, const spry_arrays *csr, spry_error *err);
     spry_status (*invert)(const spryi_device *device, spryi_sum_facts *facts, void *factors, spry_type type,

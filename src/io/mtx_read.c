@@ -75,7 +75,7 @@ static spry_status check_banner(const spryi_mtx *head, int object, int field, in
  * Returns whether a line looks like an edge: two or three numbers, or names and numbers separated by commas, semicolons
  * or tabs.
  */
-static bool looks_like_edge(const char *p, const char *end)
+static bool resembles_edge(const char *p, const char *end)
 {
     int words = 0, letters = 0, dividers = 0;
     for (char before = ' '; p < end; before = *p++) {
@@ -102,7 +102,7 @@ static const char *edges_advice(const char *p, const char *end)
         const spryi_word first = spryi_next_word(&word, line_end);
         if (first.p < first.end && *first.p != '#') break;
     }
-    if (!looks_like_edge(p, line_end)) return "";
+    if (!resembles_edge(p, line_end)) return "";
     return "; its lines look like those of an edge list, whose name ends in .txt, .csv, .tsv, .edges or .el, or "
            "which is read with input 'edges'";
 }

@@ -66,8 +66,8 @@ struct spry_matrix {
     size_t mapping_bytes;
     spryi_stored *stored; /* NULL: the matrix is a's arrays; else a has sizes and types, and its arrays are NULL */
     spryi_source source;
-    spryi_row_summary look; /* row lengths, if the arrays are on a device; valid if `looked` is 1 */
-    _Atomic int looked;     /* 0: `look` is not set; 1: set; 2: a thread is writing `look` */
+    spryi_row_summary row_summary; /* row lengths, if the arrays are on a device; valid if row_summary_state is 1 */
+    _Atomic int row_summary_state; /* 0: row_summary is not set; 1: set; 2: a thread is writing row_summary */
     spryi_dependent *dependents;
     int64_t changes; /* calls of spry_matrix_values_changed */
 };
@@ -113,7 +113,7 @@ spry_status spryi_fetch_structure(const spryi_device *device, spry_arrays *a, sp
  * Summarizes the rows of a matrix on a device (ops.summarize_rows). checked: also checks the arrays. The matrix keeps
  * the result, which later calls return if checked is 0.
  */
-spry_status spryi_summarize_rows(spryi_row_summary *look, const spry_matrix *A, int checked, spry_error *err);
+spry_status spryi_summarize_rows(spryi_row_summary *summary, const spry_matrix *A, int checked, spry_error *err);
 
 /*
  * Converts A, CSR in host memory, to CSC with the same types and its own arrays. Entries of a column are in the order

@@ -652,19 +652,19 @@ static spry_status check_structure(const spry_context *context, const spry_array
     return a->triangle == SPRY_ALL_ENTRIES ? SPRY_OK : spryi_check_triangle(context, a, base, err);
 }
 
-spry_status spryi_summarize_rows(spryi_row_summary *look, const spry_matrix *A, int checked, spry_error *err)
+spry_status spryi_summarize_rows(spryi_row_summary *summary, const spry_matrix *A, int checked, spry_error *err)
 {
     const spryi_device *device = A->context->device_at(A->context, A->a.device);
     spry_matrix *kept = (spry_matrix *)A; /* only the cached summary changes */
     int none = 0;
-    if (!checked && atomic_load(&kept->looked) == 1) {
-        *look = A->look;
+    if (!checked && atomic_load(&kept->row_summary_state) == 1) {
+        *summary = A->row_summary;
         return SPRY_OK;
     }
-    SPRYI_OK_OR_RETURN(device->ops->summarize_rows(device, look, &A->a, checked, err));
-    if (!look->sound || !atomic_compare_exchange_strong(&kept->looked, &none, 2)) return SPRY_OK;
-    kept->look = *look;
-    atomic_store(&kept->looked, 1);
+    SPRYI_OK_OR_RETURN(device->ops->summarize_rows(device, summary, &A->a, checked, err));
+    if (!summary->sound || !atomic_compare_exchange_strong(&kept->row_summary_state, &none, 2)) return SPRY_OK;
+    kept->row_summary = *summary;
+    atomic_store(&kept->row_summary_state, 1);
     return SPRY_OK;
 }
 
@@ -687,9 +687,9 @@ static spry_status check_host_or_copy(const spry_context *context, const spry_ar
  */
 static spry_status check_on_device(const spry_matrix *A, spry_error *err)
 {
-    spryi_row_summary look;
-    SPRYI_OK_OR_RETURN(spryi_summarize_rows(&look, A, 1, err));
-    return look.sound ? SPRY_OK : check_host_or_copy(A->context, &A->a, A->index_base, err);
+    spryi_row_summary summary;
+    SPRYI_OK_OR_RETURN(spryi_summarize_rows(&summary, A, 1, err));
+    return summary.sound ? SPRY_OK : check_host_or_copy(A->context, &A->a, A->index_base, err);
 }
 
 spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_check how, spry_error *err)

@@ -56,7 +56,7 @@ static bool holds(const spry_arrays *a, int64_t i, int64_t j)
 }
 
 /* Samples rows of CSR in host memory. Returns whether the mirror image of each sampled entry is stored. */
-static bool looks_symmetric(const spry_matrix *A)
+static bool seems_symmetric(const spry_matrix *A)
 {
     const spry_arrays *a = &A->a;
     if (a->symmetry != SPRY_GENERAL) return 1;
@@ -111,7 +111,7 @@ static spry_status plan_other(spry_spmv_plan *plan, const spry_matrix *A, const 
     }
     o.memory_limit_bytes = limit;
     pairing->flips = o.kernel != NULL;
-    if (!o.kernel && spryi_format_is_auto(&o) && looks_symmetric(A)) {
+    if (!o.kernel && spryi_format_is_auto(&o) && seems_symmetric(A)) {
         const char *parameters = first->stored.parameters;
         spry_error why = SPRY_ERROR_INIT;
         snprintf(format, sizeof format, "%s%s%s", first->target.format->name, parameters[0] ? ":" : "", parameters);

@@ -212,7 +212,7 @@ static spry_status apply(spry_cg_plan *s, const spryi_vector_work *w, spry_error
     SPRYI_OK_OR_RETURN(s->o.precond == SPRY_PRECOND_BLOCK_JACOBI ? w->ops->cg->blocks(w, &v, &s->precond.blocks, err)
                        : s->o.precond == SPRY_PRECOND_CHEBYSHEV  ? apply_polynomial(s, w, &v.z, err)
                                                                  : apply_callback(s, w, err));
-    return w->ops->cg->turn(w, &v, err);
+    return w->ops->cg->set_direction(w, &v, err);
 }
 
 /* ---- b - A*x -------------------------------------------------------------------------------------- */

@@ -351,7 +351,7 @@ static spry_status prepare_links_on_device(const spryi_vector_work *w, links *li
     m->layout = SPRY_CSR;
     if (m->device == 0) SPRYI_OK_OR_RETURN(upload(w, links, m, err));
     m->ownership = SPRY_BORROW;
-    SPRYI_OK_OR_RETURN(w->ops->links->look(device, &facts, m, err));
+    SPRYI_OK_OR_RETURN(w->ops->links->inspect(device, &facts, m, err));
     if (facts.bad >= 0) return spryi_fail(err, SPRY_UNSUPPORTED, "A", "pagerank: the host refuses the entry");
     if (facts.all_ones) {
         m->value_type = SPRY_PATTERN;

@@ -12,7 +12,7 @@ typedef struct mock_state {
     int64_t allocations, fail_at; /* index of the call that fails, from 1; 0: none */
     int64_t blocks;               /* blocks held */
     int64_t copies_back, products, maps, conversions;
-    int64_t looks;             /* inspections of entries and sums, during the set-up of PageRank */
+    int64_t inspections;       /* inspections of entries and sums, during the set-up of PageRank */
     int64_t gathers, gathered; /* gather calls, and pieces gathered */
     int64_t stream_waits;      /* waits for a stream other than the default stream */
     void *stream;              /* stream in which a test expects all work; work in other streams is counted: */

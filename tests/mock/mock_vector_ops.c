@@ -14,7 +14,7 @@ static void open_all(void)
 {
     mock_finish();
     mock_open_memory();
-    mock.looks++;
+    mock.inspections++;
 }
 
 static double value_of(const spry_arrays *a, int64_t k)
@@ -22,7 +22,8 @@ static double value_of(const spry_arrays *a, int64_t k)
     return a->value_type == SPRY_PATTERN ? 1 : spryi_value_at(a->values, a->value_type, k);
 }
 
-static spry_status look(const spryi_device *device, spryi_entry_facts *facts, const spry_arrays *csr, spry_error *err)
+static spry_status inspect(const spryi_device *device, spryi_entry_facts *facts, const spry_arrays *csr,
+                           spry_error *err)
 {
     (void)device, (void)err;
     *facts = (spryi_entry_facts){.bad = -1, .all_ones = 1};
@@ -107,27 +108,30 @@ static spry_status transpose(const spryi_device *device, void *offsets, void *in
     return SPRY_OK;
 }
 
-static const spryi_links_passes links_passes = {.look = look, .add = add, .invert = invert, .transpose = transpose};
+static const spryi_links_passes links_passes = {.inspect = inspect,
+                                                .add = add,
+                                                .invert = invert,
+                                                .transpose = transpose};
 
 /* ---- recorded rounds: repeat the start of a method and copy its state ------------------------ */
 
-enum { LOOKS = 2 };
+enum { COPIES = 2 };
 
 typedef struct recorded {
     spryi_start_fn start;
     void *user;
     int64_t started, seen;
-    char copies[LOOKS][SPRYI_STATE_BYTES];
+    char copies[COPIES][SPRYI_STATE_BYTES];
 } recorded;
 
-typedef struct look_task {
+typedef struct copy_task {
     const void *state;
     char *copy;
-} look_task;
+} copy_task;
 
-static void run_look(void *args)
+static void run_copy(void *args)
 {
-    const look_task *t = args;
+    const copy_task *t = args;
     memcpy(t->copy, t->state, SPRYI_STATE_BYTES);
 }
 
@@ -145,10 +149,10 @@ static spry_status record(const spryi_vector_work *w, spryi_start_fn start, void
 static spry_status replay(const spryi_vector_work *w, void *rounds, spry_error *err)
 {
     recorded *r = rounds;
-    if (r->started - r->seen == LOOKS) abort(); /* the next copy would overwrite a copy that was not read */
-    const look_task look = {w->state.data, r->copies[r->started++ % LOOKS]};
+    if (r->started - r->seen == COPIES) abort(); /* the next copy would overwrite a copy that was not read */
+    const copy_task work = {w->state.data, r->copies[r->started++ % COPIES]};
     const spry_status status = r->start(r->user, w->stream, err);
-    mock_enqueue(run_look, &look, sizeof look);
+    mock_enqueue(run_copy, &work, sizeof work);
     return status;
 }
 
@@ -158,7 +162,7 @@ static spry_status see(void *rounds, void *state, size_t bytes, spry_error *err)
     recorded *r = rounds;
     if (r->started == r->seen) abort();
     mock_finish();
-    memcpy(state, r->copies[r->seen++ % LOOKS], bytes);
+    memcpy(state, r->copies[r->seen++ % COPIES], bytes);
     return SPRY_OK;
 }
 
@@ -256,7 +260,7 @@ CG_PASS(step)
 CG_PASS(next_direction)
 CG_PASS(shrink)
 CG_PASS(weigh)
-CG_PASS(turn)
+CG_PASS(set_direction)
 #undef CG_PASS
 
 static spry_status blocks_now(const cg_task *t)
@@ -365,7 +369,7 @@ const spryi_vector_ops *mock_vector_ops(const spryi_device *device)
                                        .weigh = weigh,
                                        .blocks = blocks,
                                        .polynomial = polynomial,
-                                       .turn = turn,
+                                       .set_direction = set_direction,
                                        .clear = clear,
                                        .distance = distance,
                                        .collect = collect,

@@ -157,9 +157,9 @@ static void links_built_on_device(void **state)
             o.device = 1;
             o.format = "csr";
             o.edges = (spry_edges)edges;
-            const int64_t copies = mock.looks, blocks = mock.blocks;
+            const int64_t copies = mock.inspections, blocks = mock.blocks;
             expect_status(spry_pagerank(context, x, &r, C, &o, &err), &err, SPRY_OK, "");
-            assert_int_equal(mock.looks - copies, layout == SPRY_COO ? 0 : 4);
+            assert_int_equal(mock.inspections - copies, layout == SPRY_COO ? 0 : 4);
             assert_true(r.setup_us >= r.upload_us && r.upload_us > 0);
             assert_int_equal(mock.blocks, blocks);
             spry_matrix_destroy(C);

@@ -256,7 +256,7 @@ static void SPRY_FN(polynomial_blocks)(const void *argument, int64_t first, int6
 }
 
 /* vector_pass.q is the vector z. */
-static void SPRY_FN(turn_blocks)(const void *argument, int64_t first, int64_t last)
+static void SPRY_FN(set_direction_blocks)(const void *argument, int64_t first, int64_t last)
 {
     const vector_pass *g = argument;
     SPRY_V *restrict p = g->p;
@@ -489,7 +489,7 @@ PASS(shrink, run_pass)
 PASS(weigh, run_pass_backwards)
 PASS(blocks, run_pass)
 PASS(polynomial, run_pass)
-PASS(turn, run_pass)
+PASS(set_direction, run_pass)
 PASS(collect, run_pass)
 PASS(replace, run_pass)
 PASS(next_direction, run_pass)

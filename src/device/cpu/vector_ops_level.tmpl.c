@@ -201,11 +201,12 @@ static void polynomial_one(const spryi_vector_work *w, const spryi_cg_vectors *v
     spryi_cg_weighed(state, sums);
 }
 
-static void turn_one(const spryi_vector_work *w, const spryi_cg_vectors *v, const void *argument)
+static void set_direction_one(const spryi_vector_work *w, const spryi_cg_vectors *v, const void *argument)
 {
     (void)argument;
     const spryi_cg_state *state = w->state.data;
-    if (!state->stop) SPRYI_BY_TYPE(w->type, turn, ((vector_pass){w, .p = v->p, .q = v->z, .beta = state->beta}));
+    if (!state->stop)
+        SPRYI_BY_TYPE(w->type, set_direction, ((vector_pass){w, .p = v->p, .q = v->z, .beta = state->beta}));
 }
 
 /* Computes state.distance from v->b and v->q. Uses no other vectors. */
@@ -229,7 +230,7 @@ PASS(step)
 PASS(next_direction)
 PASS(shrink)
 PASS(weigh)
-PASS(turn)
+PASS(set_direction)
 #undef PASS
 
 static spry_status blocks(const spryi_vector_work *w, const spryi_cg_vectors *v, const spryi_cg_blocks *M,
@@ -363,7 +364,7 @@ static const spryi_cg_passes cg_passes = {.start = start,
                                           .weigh = weigh,
                                           .blocks = blocks,
                                           .polynomial = polynomial,
-                                          .turn = turn,
+                                          .set_direction = set_direction,
                                           .clear = clear,
                                           .distance = distance,
                                           .collect = collect,

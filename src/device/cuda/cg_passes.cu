@@ -316,7 +316,7 @@ template <typename V> static __global__ void polynomial_kernel(column<V> first, 
     if (s.is_last) finish<weighed>(c.state, c.partials, sums);
 }
 
-template <typename V> static __global__ void turn_kernel(column<V> first)
+template <typename V> static __global__ void set_direction_kernel(column<V> first)
 {
     begin_pass();
     const column<V> c = of_block(first);
@@ -412,7 +412,7 @@ COLUMN_PASS(dots, dots_kernel, "cg dots")
 COLUMN_PASS(step, step_kernel, "cg step")
 COLUMN_PASS(shrink, shrink_kernel, "cg shrink")
 COLUMN_PASS(weigh, weigh_kernel, "cg weigh")
-COLUMN_PASS(turn, turn_kernel, "cg turn")
+COLUMN_PASS(set_direction, set_direction_kernel, "cg set_direction")
 
 /*
  * Returns whether all blocks of round_kernel can run at the same time, with at most one piece each. If blocks have more
@@ -497,7 +497,7 @@ const spryi_cg_passes spry_cuda_cg_passes = {&spry_cuda_cg_block_passes,
                                              weigh,
                                              blocks,
                                              polynomial,
-                                             turn,
+                                             set_direction,
                                              clear,
                                              distance,
                                              collect,

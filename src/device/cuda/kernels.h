@@ -65,8 +65,8 @@ extern const struct spryi_spgemm_functions spry_cuda_spgemm; /* src/spgemm/kerne
 /* memory.cu: the plug-in's device memory. */
 spry_status spry_cuda_allocate(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
                                spry_error *err);
-spry_status spry_cuda_summarize_rows(const spryi_device *device, spryi_row_summary *look, const spry_arrays *csr,
-                                     int checked, spry_error *err); /* row_look.cu */
+spry_status spry_cuda_summarize_rows(const spryi_device *device, spryi_row_summary *summary, const spry_arrays *csr,
+                                     int checked, spry_error *err); /* row_summary.cu */
 spry_status spry_cuda_gather(const spryi_device *device, const spryi_gather *request, spry_error *err); /* gather.cu */
 spry_status spry_cuda_allocate_in_order(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
                                         spry_error *err);

@@ -198,7 +198,8 @@ enum {
  */
 enum { SPRYI_CSR_SUMS = 16 };
 enum {
-    SPRYI_CSR_COLUMN_MAJOR = 4, /* number of column-major vectors that CPU kernels multiply together (csr_apart.c) */
+    SPRYI_CSR_COLUMN_MAJOR =
+        4, /* number of column-major vectors that CPU kernels multiply together (csr_column_major.c) */
     SPRYI_CSR_COLUMN_MAJOR_MEAN = 8 /* largest mean row length for which this reduces time */
 };
 

@@ -43,8 +43,8 @@ typedef struct spryi_csr_loops {
 } spryi_csr_loops;
 
 /*
- * Products with column-major vectors (csr_apart.c). spryi_csr_supports_column_major returns 1 if these products reduce
- * time for a storage. The storage then has no rows in pieces.
+ * Products with column-major vectors (csr_column_major.c). spryi_csr_supports_column_major returns 1 if these products
+ * reduce time for a storage. The storage then has no rows in pieces.
  */
 extern const spryi_run_table spryi_csr_column_major;
 int spryi_csr_supports_column_major(const void *storage);

@@ -131,7 +131,7 @@ static const char *why_not(const spryi_product *p)
     return imbalanced ? "one row takes its lanes far more steps than the other rows" : NULL;
 }
 
-/* csr_apart.c multiplies column-major vectors together only under these conditions. */
+/* csr_column_major.c multiplies column-major vectors together only under these conditions. */
 static spryi_vectors_way limit_way(const spryi_product *p)
 {
     const spryi_features *f = p->features;

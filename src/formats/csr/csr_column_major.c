@@ -13,7 +13,7 @@
 #include "matrix/row_lengths.h"
 
 #define SPRYI_ANY_ROW
-#define SPRYI_TEMPLATE "formats/csr/csr_apart.c" /* its second half */
+#define SPRYI_TEMPLATE "formats/csr/csr_column_major.c" /* its second half */
 #include "base/instantiate.h"
 
 const spryi_run_table spryi_csr_column_major = SPRYI_TABLE(column_major);

@@ -83,22 +83,22 @@ static int blocks_for(const spry_arrays *csr, int checked)
     return (int)(wanted < 1 ? 1 : wanted < most ? wanted : most);
 }
 
-spry_status spry_cuda_summarize_rows(const spryi_device *device, spryi_row_summary *look, const spry_arrays *csr,
+spry_status spry_cuda_summarize_rows(const spryi_device *device, spryi_row_summary *summary, const spry_arrays *csr,
                                      int checked, spry_error *err)
 {
     device_scope scope(device->ordinal);
     const int blocks = blocks_for(csr, checked);
     void *answers = NULL;
-    *look = (spryi_row_summary){0, 0, 1};
+    *summary = (spryi_row_summary){0, 0, 1};
     if (scope.code != cudaSuccess) return spry_cuda_fail(err, scope.code, "device");
     cudaError_t code = (cudaError_t)spry_cuda_lock_host_block(&answers);
     if (code != cudaSuccess) return spry_cuda_fail(err, code, "lengths of rows");
     code = summarize_rows(csr, checked, blocks, (row_words *)answers);
     for (int b = 0; b < blocks && code == cudaSuccess; b++) {
         const row_words *of_block = (const row_words *)answers + b;
-        look->longest = (double)of_block->longest > look->longest ? (double)of_block->longest : look->longest;
-        look->squares += (double)of_block->squares;
-        look->sound &= !of_block->bad;
+        summary->longest = (double)of_block->longest > summary->longest ? (double)of_block->longest : summary->longest;
+        summary->squares += (double)of_block->squares;
+        summary->sound &= !of_block->bad;
     }
     spry_cuda_unlock_host_block();
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "lengths of rows");
