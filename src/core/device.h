@@ -199,7 +199,8 @@ typedef struct spryi_device_ops {
                         void *stream, spry_error *err);
     /*
      * Inspects the row lengths of CSR in device memory. If `checked`, also finds whether offsets and indices are valid;
-     * otherwise sets summary->sound to true. Returns when the device has finished. NULL on devices that use host memory.
+     * otherwise sets summary->sound to true. Returns when the device has finished. NULL on devices that use host
+     * memory.
      */
     spry_status (*summarize_rows)(const spryi_device *device, spryi_row_summary *summary, const spry_arrays *csr,
                                   int checked, spry_error *err);
