@@ -5,6 +5,7 @@ A record is bench/records/MACHINE-DATE/QUESTION.tsv. Lines that begin with # des
 
     question, title, machine, details, date, command, unit, spread
     rows, columns   fields whose values label the rows and columns of the table
+    label           title of the column with the row labels
     where           FIELD=VALUE, FIELD!=VALUE or FIELD>=NUMBER: the lines that the table shows
     mean            label of a last row with the means of all lines
     show            range: a cell also has the least and the largest ratio; loss: a cell has the mean, the 95th
@@ -14,7 +15,8 @@ A record is bench/records/MACHINE-DATE/QUESTION.tsv. Lines that begin with # des
                     have; with show: loss the largest. ROW is the beginning of a row's label, and * stands for all other
                     rows. NUMBER COLUMN NUMBER COLUMN gives one number for each column. A value that misses its goal is
                     bold
-    missed          a missed goal whose value is not in the record, and the reached value
+    missed          QUANTITY: VALUE (goal NUMBER), a missed goal whose value is not in the record
+    missed_on       date of these values if it is not the date of the record
 
 A cell is the geometric mean of peer_time / time, or of the field ratio if it has a value. --check compares the page with
 the records and writes nothing.
@@ -55,7 +57,7 @@ class Record:
     def goals(self, label):
         """Returns the goals {quantity: {column: number}} of the row with this label. Column "" stands for any
         column."""
-        texts = [text.partition(": ") for text in self.head["goal"]]
+        texts = [text.rpartition(": ") for text in self.head["goal"]]
         found = [goal for name, _, goal in texts if label.startswith(name)] or [g for n, _, g in texts if n == "*"]
         goals = {}
         for words in (part.split() for goal in found for part in goal.split(", ")):
@@ -92,7 +94,7 @@ def cell(record, lines, label, column):
         return ", ".join(record.text(float(value), label, name, digits=len(value.partition(".")[2]))
                          for name, value in values)
     text = record.text(mean(lines), label, "" if "all" in record.shows else "mean", column)
-    if any(line.get("missed") == "yes" for line in lines):
+    if any(line.get("missed") == "yes" for line in lines) and not text.startswith("**"):
         text = f"**{text}**"
     if "range" in record.shows:
         return f"{text} ({line['least']} to {line['most']})"
@@ -105,7 +107,8 @@ def table(record):
     column_of = {id(line): " ".join(line[name] for name in columns) or "mean" for line in record.lines}
     names, heads = unique(row_of.values()), unique(column_of.values())
     extra = [name for name in ("count", "all", "least") if name in record.shows]
-    out = [[""] + ["cases"] * ("count" in extra) + heads + [name for name in extra if name != "count"]]
+    titles = [{"all": "mean"}.get(name, name) for name in extra if name != "count"]
+    out = [[record.head.get("label", "")] + ["cases"] * ("count" in extra) + heads + titles]
     for name in names + record.words("mean"):
         lines = [line for line in record.lines if name not in names or row_of[id(line)] == name]
         cells = [str(len(unique(line["case"] for line in lines)))] if "count" in extra else []
@@ -120,6 +123,21 @@ def table(record):
                    for row in out)
 
 
+def goal_text(goal):
+    """Returns a goal of a record as the page states it: "block: 1.55 (f64), 1.75 (f32)"."""
+    row, _, parts = goal.rpartition(": ")
+    texts = []
+    for words in (part.split() for part in parts.split(", ")):
+        quantity = "" if words[0][0].isdigit() else {"p95": "95th percentile"}.get(words[0], words[0]) + " "
+        numbers = words[1:] if quantity else words
+        columns = [f"{number} ({column})" for number, column in zip(numbers[::2], numbers[1::2])]
+        if not quantity and ", " in parts:
+            quantity = "mean "
+        texts.append(quantity + (", ".join(columns) or numbers[0]))
+    name = {"*": "other rows"}.get(row, row)
+    return f"{name}: {', '.join(texts)}"
+
+
 def section(question):
     paths = sorted(HERE.glob("*/*.tsv"), key=lambda path: (not path.parent.name.startswith("h"), path.parent.name))
     parts = []
@@ -127,10 +145,16 @@ def section(question):
         head = record.head
         about = f"**{head['title']}.** {head['machine']}, {head['date']}. Spread: {head['spread']}."
         text = f"{textwrap.fill(about, 120)}\n\n    {head['command']}\n\n{table(record)}"
-        rest = "others: " if len(head["goal"]) > 1 else ""
-        notes = [f"{label}: {'; '.join(head[name])}.".replace("*: ", rest)
-                 for name, label in (("goal", "Goals"), ("missed", "Also missed")) if head[name]]
-        text += "\n" + textwrap.fill(" ".join(notes), 120) + "\n" if notes else ""
+        if head["goal"]:
+            bound = "at most" if "loss" in record.shows else "at least"
+            goals = "; ".join(map(goal_text, head["goal"]))
+            if len(head["goal"]) == 1:
+                goals = goals.removeprefix("other rows: ")
+            text += "\n" + textwrap.fill(f"Goals, {bound}: {goals}.", 120) + "\n"
+        if head["missed"]:
+            on = f" on {head['missed_on']}" if "missed_on" in head else ""
+            text += f"\nAlso missed{on}:\n\n" + "".join(
+                textwrap.fill(item, 120, initial_indent="- ", subsequent_indent="  ") + "\n" for item in head["missed"])
         parts.append(text)
     if not parts:
         sys.exit(f"{PAGE}: no record answers the question {question}")
