@@ -49,14 +49,14 @@ class Report:
         """Returns the machines and dates of these jobs as text."""
         def told_of(about):
             processor = f"{about['processor']}, {about['cores']} cores"
-            return processor if on == "cpu" or not about["gpu"] else f"{about['gpu']}, beside {processor}"
+            return processor if on == "cpu" or not about["gpu"] else f"{about['gpu']}, host: {processor}"
         return "; ".join(dict.fromkeys(f"{told_of(about)} ({', '.join(sorted(dates))})"
                                        for about, dates, _ in self.results.machines(jobs).values()))
 
     def note(self, on="all", jobs=""):
         """Returns the line below every figure and table: machines, dates, and a warning for quick runs."""
         quick = "QUICK RUN, NO RESULT. " if self.results.quick else ""
-        return quick + ("A MOCK STANDS FOR THE GPU. " if self.results.mock else "") + \
+        return quick + ("A MOCK REPLACES THE GPU. " if self.results.mock else "") + \
             f"study/run {self.options.seed}; {self.measured_on(on, jobs)}"
 
     def text(self, text):
@@ -98,7 +98,7 @@ class Report:
         of jobs that measured the figure. Their machines are listed below it.
         """
         self.parts.append(f"### {title}\n\n" + (f"![{title}](figures/{name}.png)" if self.draws else
-                                               "(not drawn: without Matplotlib, or left out)"))
+                                               "(not drawn: Matplotlib is missing, or --no-figures was given)"))
         if not self.draws:
             return
         picture, axes = figures.pyplot().subplots(rows, columns, figsize=size, squeeze=False)
@@ -129,7 +129,7 @@ def runs_of(results, cases):
     fewer = [r for r in cases if 0 < (r.get("runs") or 0) < asked]
     told = ", ".join(f"{r['kernel']} on {r['matrix']} ({r['runs']})" for r in sorted(fewer, key=lambda r: r["runs"]))
     text = f"Median of {asked} runs; on a GPU a run is a batch of short products." if asked else "Median of the runs."
-    return text + (f" Slow cases have fewer: {told}." if told else "")
+    return text + (f" Slow cases have fewer runs: {told}." if told else "")
 
 
 def _machines(results):
@@ -138,7 +138,7 @@ def _machines(results):
         rows.append([key, about["processor"], about["cores"], about["gpu"] or "-", about["library"],
                      ", ".join(sorted(dates)), "; ".join(sorted(clocks)[:2]) or "-"])
     return markdown(["machine", "processor", "cores", "GPU, driver", "library", "dates",
-                     "clocks of the GPU after jobs that used it, MHz (multiprocessors, memory, most of each)"], rows)
+                     "clocks of the GPU after jobs that used it, MHz (multiprocessors, memory, maximum of each)"], rows)
 
 
 def _spread(results):
@@ -147,10 +147,10 @@ def _spread(results):
                     if r.get("status") == "ok" and (r.get("time_us") or 0) > 0 and r.get("spread_us") is not None)
     text = f"{len(results.records)} records."
     if shares:
-        text += (f" The quartiles of a case's runs are {statistics.median(shares):.1f} % of its time apart in the "
-                 f"median, {shares[len(shares) * 95 // 100]:.1f} % at the 95th percentile.")
+        text += (f" The spread of a case is {statistics.median(shares):.1f} % of its time in the median, "
+                 f"{shares[len(shares) * 95 // 100]:.1f} % at the 95th percentile.")
     commands = [line["command"] for line in results.envelopes if line["command"]]
-    return text + (f" Each record has its command, the first `{commands[0]}`." if commands else "")
+    return text + (f" Each record has its command; the first is `{commands[0]}`." if commands else "")
 
 
 def write(options, study, envelopes, out):
@@ -162,13 +162,13 @@ def write(options, study, envelopes, out):
     study.report(results, report)
     text = [f"# {study.TITLE}"]
     if results.quick:
-        text.append("**A quick run: it shows that everything works, and measures nothing.**")
+        text.append("**A quick run: it tests the study. Its times are no results.**")
     if results.mock:
-        text.append("**A mock in host memory stood for the GPU.**")
+        text.append("**A mock in host memory replaced the GPU.**")
     head, body = [study.ABOUT], [_machines(results), _spread(results)]
     if report.claims:
-        body.append("## What the document says\n\n" + markdown(
-            ["item", "the document", "here", "verdict", "why"], report.claims))
+        body.append("## Claims of the document\n\n" + markdown(
+            ["item", "claim of the document", "measured here", "verdict", "rule and remarks"], report.claims))
     body += report.parts
     told = words.section(study.WORDS, "\n".join(head + body))
     with open(os.path.join(out, "report.md"), "w", encoding="utf-8") as file:

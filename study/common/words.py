@@ -10,8 +10,8 @@ COMMON = {
             "available.",
     "padding guard": "the library's refusal to build a format that would store over two zeros for each entry.",
     "copy bandwidth": "bytes per second read and written when large arrays are copied on the same device.",
-    "quartiles, spread": "a quarter of a case's runs takes less time than the first quartile, a quarter more than the "
-                         "third. The spread is the difference of both, as a share of the case's time.",
+    "quartiles, spread": "a quarter of a case's runs takes less time than the first quartile, a quarter takes more "
+                         "than the third. The spread is the third minus the first, divided by the case's time.",
     "confirmed, refuted": "the document's claim holds, or does not hold, by the rule in the last column.",
     "not comparable": "this run cannot decide: the machine, the matrices or a library differ, or times are nearly "
                       "equal.",

@@ -7,14 +7,14 @@ ABOUT = ("Speed-ups are relative to the textbook CSR loop on one thread of the s
          "means of at least 30 trials, as in the document; slow cases have fewer. A set has the matrices with at least "
          "the stated number of entries on which the kernel ran. ELL and HYB may use 8 GB, the memory of the document's "
          "GPU. Real matrices are from the folder given; the others are generated. The document does not state "
-         "NNZ_PER_WG, the number of entries of CSR-Adaptive's row blocks. Table 4 uses 256, the least that the kernel "
-         "supports (the author's program, gevtushenko/matrix_format_performance on GitHub, uses 64). Results for "
-         "blocks of 1024 entries are also given.")
+         "NNZ_PER_WG, the number of entries of CSR-Adaptive's row blocks. Table 4 uses 256, the smallest that the "
+         "kernel supports (the author's program, gevtushenko/matrix_format_performance on GitHub, uses 64). Results "
+         "for blocks of 1024 entries are also given.")
 
 WORDS = {
     "speed-up": "the time of the textbook CSR loop on one thread divided by the kernel's time.",
-    "set": "the matrices with at least the line's number of entries on which the kernel ran; avg and max are over "
-           "these.",
+    "set": "the matrices on which the kernel ran, with at least the number of entries in the first column; avg and max "
+           "are the mean and the largest speed-up on these.",
     "common set": "the matrices on which all kernels of tables 1 to 8 ran.",
     "leader": "the fastest of the document's own kernels on a matrix.",
     "twin": "in other studies, a matrix generated with the sizes of a real one. Here matrices of a twin's kind have "

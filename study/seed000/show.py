@@ -32,7 +32,7 @@ FIGURES = (("figure4", "Figure 4: CSR-Scalar and cuSPARSE", (SCALAR, CUSPARSE)),
 
 
 def table_of(report, types, number, title, kernel):
-    columns = ["NNZ lower limit"]
+    columns = ["entries, at least"]
     for _, name in TYPES:
         columns += [f"{name} set", "avg", "document's avg", "max", "document's max"]
     rows = []
@@ -65,7 +65,7 @@ def table_of_all(report, types):
                     mean(s.values(kernel, s.set_of(kernel, LIMITS[0], set(shared))))]
         rows.append(row)
     report.table("kernels", "All kernels and their variants", columns, rows,
-                 f"The common set, on which every kernel of tables 1 to 8 ran, has {len(common[0])} (float) and "
+                 f"The common set, on which all kernels of tables 1 to 8 ran, has {len(common[0])} (float) and "
                  f"{len(common[1])} (double) matrices.")
 
 
@@ -79,11 +79,13 @@ def table_of_beaten(report, types):
             rows.append([name, limit, len(both), len(beaten), 100 * len(beaten) / len(both) if both else None,
                          mean(s.values(SCALAR, beaten)), mean(s.values(VECTOR, beaten)),
                          mean([s.of(ADAPTIVE, m) for m in beaten if s.has(ADAPTIVE, m)]), *ahead])
-    report.table("scalar-beats-vector", "Where CSR-Scalar beats CSR-Vector (the document: 33 % and 40 % in float)",
-                 ["type", "NNZ lower limit", "matrices", "of them", "per cent", "CSR-Scalar there", "CSR-Vector there",
-                  "CSR-Adaptive there", "CSR-Adaptive ahead of CSR-Scalar on", "with blocks of 1024 entries on",
-                  f"`{OWN}` on"], rows,
-                 f"`{OWN}` has blocks of 1024 entries in float, of 2048 in double, and no rule of 64.")
+    report.table("scalar-beats-vector", "Matrices on which CSR-Scalar is faster than CSR-Vector (the document: 33 % "
+                                        "and 40 % in float)",
+                 ["type", "entries, at least", "matrices", "CSR-Scalar faster on", "per cent",
+                  "mean speed-up there: CSR-Scalar", "CSR-Vector", "CSR-Adaptive",
+                  "CSR-Adaptive faster than CSR-Scalar on", "the same with blocks of 1024 entries",
+                  f"the same with `{OWN}`"], rows,
+                 f"`{OWN}` has blocks of 1024 entries in float, of 2048 in double, and does not use the rule of 64.")
 
 
 def table_of_hyb(report, types):
@@ -97,12 +99,13 @@ def table_of_hyb(report, types):
                      mean(s.values(ADAPTIVE, ahead)), mean(s.values(ADAPTIVE, [m for m in both if m not in ahead])),
                      len(s.ahead(ADAPTIVE, HYB, both, 2)), s.ratio(HYB, ADAPTIVE, long),
                      s.ratio(HYB, ADAPTIVE, [m for m in both if m not in long])])
-    report.table("hyb-adaptive", "HYB beside CSR-Adaptive, matrix by matrix",
-                 ["type", "matrices", "ratio of the means", "geometric mean of its speed", "HYB ahead on",
-                  "CSR-Adaptive's mean there", "elsewhere", "HYB over twice as long on",
-                  f"geometric mean, mean rows from {LONG}", "below"], rows,
-                 "A mean of speed-ups weighs most where they are high, a geometric mean weighs all matrices alike. In "
-                 "HYB a row's first entries, as many as a mean row has, are one thread's.")
+    report.table("hyb-adaptive", "HYB compared with CSR-Adaptive",
+                 ["type", "matrices", "HYB's mean speed-up / CSR-Adaptive's", "geometric mean of the ratios",
+                  "HYB faster on", "CSR-Adaptive's mean speed-up there", "on the others",
+                  "HYB takes over twice the time on",
+                  f"geometric mean of the ratios, mean rows from {LONG} entries", "shorter mean rows"], rows,
+                 "Matrices with high speed-ups dominate an arithmetic mean. In a geometric mean all matrices have "
+                 "equal weight. In HYB one thread processes the first entries of a row, up to the mean row length.")
 
 
 def kind_of(matrix, r):
@@ -119,15 +122,16 @@ def table_of_leaders(report, types):
                                                                         s.of(k, m) if k else None)),
                      "yes" if changed(types, m, kernels) else "no"])
     changing, both = changes(types, kernels)
-    report.table("leaders", "The fastest kernel of each matrix", ["matrix", "kind", "rows", "entries", "entries a row",
-                                                                  "float", "speed-up", "double", "speed-up", "changes"],
-                 rows, "Of the document's own kernels. The leader changes with the type on "
-                 f"{changing} of {both}: by over 5 % in both.")
+    report.table("leaders", "The fastest kernel of each matrix", [
+        "matrix", "kind", "rows", "entries", "entries per "
+                                             "row", "float", "speed-up", "double", "speed-up", "changes"], rows,
+                 "Only the document's own kernels are compared. The leader changes with the type on "
+                 f"{changing} of {both} matrices, by over 5 % in both types.")
     long = [(s, m) for s in types for m in s.both(VECTOR, "csr_vector_cuda") if s.mean_row(m) >= LONG]
     if long:
         worst = max(s.times[VECTOR, m] / s.times["csr_vector_cuda", m] for s, m in long)
-        report.text(f"On mean rows of {LONG} entries and more CSR-Vector as printed takes at most {worst:.2f} times as "
-                    "long as `csr_vector_cuda`, which takes as many lanes as the mean row has entries.")
+        report.text(f"On matrices with mean rows of at least {LONG} entries, CSR-Vector as printed takes at most "
+                    f"{worst:.2f} times the time of `csr_vector_cuda`, whose number of lanes follows the mean row.")
 
 
 def table9(report, types, results):
@@ -135,7 +139,7 @@ def table9(report, types, results):
     rows = [[r["matrix"], r["rows"], r["columns"], r["nnz"], r["mean_row"], r["max_row"]] for r in structures]
     report.table("table9", "Table 9: structure of the selected matrices",
                  ["matrix", "rows", "columns", "entries", "mean row", "longest row"], rows,
-                 "The document shows pictures without names; these are chosen to differ as much.")
+                 "The document shows pictures of unnamed matrices. The matrices here were chosen to differ as much.")
 
     def draw(*axes):
         for place, axis in enumerate(axes):
@@ -214,8 +218,8 @@ def what_was_measured(report, types):
 def trials(report, types):
     cases = [r for s in types for r in s.timed]
     few = [r for r in cases if r.get("runs", 30) < 30]
-    report.text(f"Of {len(cases)} cases on these {len(few)} have fewer than 30 trials" + (
-        f", {min(r['runs'] for r in few)} at the least: slow ones, whose time is limited; "
+    report.text(f"Of {len(cases)} cases on these matrices, {len(few)} have fewer than 30 trials" + (
+        f" (at least {min(r['runs'] for r in few)}), because the time of slow cases is limited; "
         f"{sum(r['kernel'] == measure.BASELINE for r in few)} of them are the baseline" if few else "") + ".")
 
 
@@ -227,18 +231,19 @@ def noise_of_the_baseline(report, types):
     if longer and rest:
         over = [sum(n > limit for n in longer) for limit in (1.1, 1.3)]
         report.text(
-            f"The baseline's quartiles are {base[len(base) // 2]:.1f} % of its time apart in the median of {len(base)} "
-            f"cases, over 25 % in {sum(n > 25 for n in base)}; those of other cases {rest[len(rest) // 2]:.1f} % in "
-            f"the median. On {over[0]} of {len(longer)} matrices it takes over 10 % longer in float than in double "
-            f"({over[1]}: over 30 %, at most {max(longer):.2f} times as long), though it moves fewer bytes. Speed-ups, "
-            "their means and comparisons of the types carry that; which kernel is ahead on a matrix does not.")
+            f"The spread of the baseline is {base[len(base) // 2]:.1f} % of its time in the median of {len(base)} "
+            f"cases and over 25 % in {sum(n > 25 for n in base)} cases. The spread of the other cases is "
+            f"{rest[len(rest) // 2]:.1f} % in the median. On {over[0]} of {len(longer)} matrices the baseline takes "
+            f"over 10 % longer in float than in double (on {over[1]} over 30 %, at most {max(longer):.2f} times as "
+            "long), although it moves fewer bytes. This affects speed-ups, their means and comparisons of the types. "
+            "It does not affect which kernel is the fastest on a matrix.")
 
 
 def report(results, out):
     """Adds everything to `out`, a common.report.Report."""
     types = [Speedups(results, kind) for kind, _ in TYPES]
     if not any(s.matrices for s in types):
-        out.problem("no matrix of 10 000 entries was timed beside the baseline")
+        out.problem("no matrix with at least 10 000 entries was timed together with the baseline")
         return
     for matrix in {r["matrix"] for r in results.where(status=("wrong", "failed"))}:
         out.problem(f"{matrix}: a kernel was wrong or failed")
@@ -252,7 +257,7 @@ def report(results, out):
     for number, title, kernel in TABLES:
         if any(kernel in s.kernels for s in types):
             table_of(out, types, number, title, kernel)
-    out.heading("More of the same")
+    out.heading("All kernels")
     table_of_all(out, types)
     table_of_beaten(out, types)
     table_of_hyb(out, types)

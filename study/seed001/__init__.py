@@ -8,8 +8,8 @@ ABOUT = (
     "records from elsewhere: medians of batches). CSR-k on CPUs is the document's listing 1: threads with equal shares "
     "of the outermost groups (kernels csr2_listing_... and so on). Kernels called balanced are this library's own for "
     "the same formats. All kernels are measured as given and reordered, csr-k by the Band-k of its k, all others by "
-    "RCM. Unless stated otherwise, the better of both counts on each matrix. A matrix that is not in the folder is a "
-    "twin, generated with the printed sizes, row lengths, symmetry and kind. A class's mean is over its matrices on "
+    "RCM. Unless stated otherwise, the better of the two counts on each matrix. A matrix that is not in the folder is "
+    "a twin, generated with the printed sizes, row lengths, symmetry and kind. A class's mean is over its matrices on "
     "which all kernels ran.")
 
 WORDS = {
@@ -22,7 +22,7 @@ WORDS = {
                "printed (csr2_listing_cpu), or with csr's vector instructions (csr2_listing_avx512_cpu).",
     "MKL": "the faster of mkl_csr and mkl_csr_optimized, which uses MKL's own optimization, for each matrix.",
     "CSR5": "on CPUs this library's own implementation of its paper, with AVX-512; not the authors' program.",
-    "balanced": "with this library's own kernels of a format, whose threads have blocks of rows of about equal work.",
+    "balanced": "this library's own kernels of a format, whose threads process blocks of rows with about equal work.",
     "tuned": "the fastest listing with any of the group sizes that were tried, for each matrix.",
     "SRS, SSRS": "rows per super-row, and super-rows per super-super-row, the groups of csr-k.",
     "regular, irregular": "the document's classes: the variance of the row lengths is at most 10, or above 10.",

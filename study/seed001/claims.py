@@ -18,9 +18,10 @@ def _compare(report, rates, series, what, item, text, one, other, regular, numbe
     if not shared:
         return
     found = {title: rates.mean(series[title], shared, numbering) for title in (one, other)}
-    report.claim(item, text, f"{what}: {_told(found)} GFLOP/s, {100 * (found[one] / found[other] - 1):+.1f} %",
+    report.claim(item, text, f"{what}: mean rates: {_told(found)} GFLOP/s, difference "
+                 f"{100 * (found[one] / found[other] - 1):+.1f} %",
                  NOT_COMPARABLE if abs(found[one] / found[other] - 1) < 0.02 else verdict(found[one] > found[other]),
-                 f"arithmetic means over {len(shared)} matrices; within 2 % is no difference{why}")
+                 f"arithmetic means over {len(shared)} matrices; less than 2 % counts as no difference{why}")
 
 
 def _plain_beside(rates, regular):
@@ -30,7 +31,7 @@ def _plain_beside(rates, regular):
         those = [m for m in rates.common((name,)) if suite.is_regular(m) == regular]
         if those:
             told.append(f"{name} {rates.mean(name, those):.1f}")
-    return f"; beside: {', '.join(told)} GFLOP/s" if told else ""
+    return f"; for comparison: {', '.join(told)} GFLOP/s" if told else ""
 
 
 def on_cpu(report, rates, series, what):
@@ -39,10 +40,10 @@ def on_cpu(report, rates, series, what):
         beside = _plain_beside(rates, regular)
         text = f"tuned CSR-2 is faster than CSR5 on {kind} matrices ({numbers} GFLOP/s)"
         _compare(report, rates, series, what, "figures 6a to 6d", text, "CSR-2", "CSR5", regular,
-                 why=f"; CSR5 is this library's own, with AVX-512{beside}")
+                 why=f"; CSR5 is this library's own implementation, with AVX-512{beside}")
         text = f"tuned CSR-2 is faster than MKL on {kind} matrices"
         _compare(report, rates, series, what, "section 9", text, "CSR-2", "MKL", regular,
-                 why=f"; of MKL's two products the faster on each matrix{beside}")
+                 why=f"; MKL is the faster of its two kernels on each matrix{beside}")
     _where_csr5_wins(report, rates, series, what)
     overhead(report, rates, what)
     _band_k(report, rates, what, {2: "csr2 tuned", 3: "csr3 tuned"})
@@ -57,15 +58,15 @@ def _where_csr5_wins(report, rates, series, what):
     if "CSR5" not in series or "CSR-2" not in series:
         return
     ratios = rates.ratios(series["CSR5"], series["CSR-2"])
-    groups = (("the first five, with fewer than three entries a row, Hamrle3 and debr", printed.CSR5_AHEAD),
+    groups = (("the first five matrices (fewer than three entries per row), Hamrle3 and debr", printed.CSR5_AHEAD),
               ("the Wikipedia matrices and webbase-1M", printed.VERY_IRREGULAR))
     for text, names in groups:
         found = {m: q for m, q in ratios.items() if m in names}
         if found:
-            report.claim("section 6", f"CSR5 is ahead of CSR-2 on {text} (Ice Lake)",
-                         f"{what}: on {sum(q > 1 for q in found.values())} of {len(found)}",
+            report.claim("section 6", f"CSR5 is faster than CSR-2 on {text} (Ice Lake)",
+                         f"{what}: faster on {sum(q > 1 for q in found.values())} of {len(found)}",
                          verdict(2 * sum(q > 1 for q in found.values()) > len(found)),
-                         "holds: on most of them; CSR5 is this library's own, with AVX-512")
+                         "holds if on most of them; CSR5 is this library's own implementation, with AVX-512")
 
 
 def _more_bytes(rates, k, printed_alone):
@@ -92,9 +93,9 @@ def overhead(report, rates, what):
         if more:
             report.claim("section 2.2", "the only memory overhead of CSR-k is its few pointers",
                          f"{what}: csr{k} as printed reads at most {max(more):.2f} % more bytes than csr",
-                         verdict(max(more) <= 1), f"holds: up to 1 %, {len(more)} matrices; with the blocks that this "
-                         f"library's kernels keep for threads, and SRS from 24, {max(with_ours):.2f} %; "
-                         "a permuted copy for Band-k comes beside")
+                         verdict(max(more) <= 1), f"holds up to 1 %; {len(more)} matrices. At most "
+                         f"{max(with_ours):.2f} % with the row blocks that this library's kernels store for their "
+                         "threads, and SRS from 24. Band-k also needs a permuted copy of the matrix")
 
 
 def _band_k(report, rates, what, names):
@@ -105,11 +106,11 @@ def _band_k(report, rates, what, names):
                  if rates.of(name, m, "reordered")]
         if gains:
             gain = geometric_mean(gains)
-            report.claim("abstract", f"CSR-{k} is faster by Band-k's ordering",
-                         f"{what}: {gain:.2f} times as fast as in the order given, over 5 % faster on "
+            report.claim("abstract", f"CSR-{k} is faster with the ordering Band-k",
+                         f"{what}: {gain:.2f} times as fast as in the given order; over 5 % faster on "
                          f"{sum(g > 1.05 for g in gains)}, over 5 % slower on {sum(g < 1 / 1.05 for g in gains)} of "
-                         f"{len(gains)}", NOT_COMPARABLE if abs(gain - 1) < 0.02 else verdict(gain > 1),
-                         "geometric mean; twins of meshes are numbered well as they are made")
+                         f"{len(gains)} matrices", NOT_COMPARABLE if abs(gain - 1) < 0.02 else verdict(gain > 1),
+                         "geometric mean; the given order of generated meshes is already good")
 
 
 def _worst_on_gpu(report, rates, series, what):
@@ -121,7 +122,8 @@ def _worst_on_gpu(report, rates, series, what):
     if worst and others:
         one, other = geometric_mean(worst), geometric_mean(others)
         report.claim("section 7", "CSR-3 is particularly bad on the first five irregular matrices",
-                     f"{what}: {one:.2f} of cuSPARSE's rate there, {other:.2f} on the other irregular ones",
+                     f"{what}: CSR-3 has {one:.2f} of cuSPARSE's rate on these five, {other:.2f} on the other "
+                     "irregular matrices",
                      verdict(one < other), "geometric means")
 
 
@@ -131,8 +133,8 @@ def on_gpu(report, rates, series, what):
         numbers = "; ".join(f"{system}: {_told(rate[kind])}" for system, rate in printed.GPU.items())
         text = f"{one} is faster than {other} on {kind} matrices ({numbers} GFLOP/s)"
         _compare(report, rates, series, what, "figures 7a to 7d", text, one, other, regular)
-        _compare(report, rates, series, what, "figures 7a to 7d", f"the same of CSR-3 by Band-k and cuSPARSE by RCM, "
-                 f"{kind}", one, other, regular, "reordered")
+        _compare(report, rates, series, what, "figures 7a to 7d", f"{one} is faster than {other} on {kind} "
+                 "matrices, CSR-3 ordered by Band-k and cuSPARSE by RCM", one, other, regular, "reordered")
     _worst_on_gpu(report, rates, series, what)
     _by_density(report, rates, series, what)
     _band_k(report, rates, what, {3: "csr3", 2: "csr2"})
@@ -146,8 +148,8 @@ def _by_density(report, rates, series, what):
     found = rank_correlation([(rates.matrices[m]["nnz"] / rates.matrices[m]["rows"], q) for m, q in ratios.items()])
     if found is not None:
         report.claim("section 7", "on irregular matrices CSR-3 does better as rows get denser",
-                     f"{what}: rank correlation {found:.2f} of the mean row with CSR-3's rate over cuSPARSE's",
-                     verdict(found > 0.3), f"over 0.3, {len(ratios)} matrices")
+                     f"{what}: rank correlation of the mean row length with CSR-3's rate / cuSPARSE's: {found:.2f}",
+                     verdict(found > 0.3), f"holds over 0.3; {len(ratios)} matrices")
 
 
 def _k_on_gpu(report, rates, labels, shared, what):
@@ -156,14 +158,15 @@ def _k_on_gpu(report, rates, labels, shared, what):
     named = dict.fromkeys(m for names in printed.CSR2_AHEAD.values() for m in names)
     text = "; ".join(f"{system}: {' '.join(names)}" for system, names in printed.CSR2_AHEAD.items())
     report.claim("section 7", f"CSR-2 beats CSR-3 by over 5 % on few matrices ({text})",
-                 f"{what}: on {len(ahead)} of {len(ratios)}, of those named {' '.join(m for m in named if m in ahead)}",
-                 verdict(len(ahead) <= 0.1 * len(ratios)), "few: up to a tenth")
+                 f"{what}: on {len(ahead)} of {len(ratios)}, among them of the named matrices: "
+                 f"{' '.join(m for m in named if m in ahead) or 'none'}",
+                 verdict(len(ahead) <= 0.1 * len(ratios)), "holds if on at most a tenth")
     behind = [m for m, q in rates.ratios(labels[2], "cuSPARSE, best").items() if m in ahead and q < 1]
     compared = [m for m in ahead if rates.of("cuSPARSE, best", m)]
     if compared:
-        report.claim("section 7", "where CSR-2 beats CSR-3 it is still behind cuSPARSE",
-                     f"{what}: on {len(behind)} of {len(compared)}", verdict(len(behind) == len(compared)),
-                     "holds: on all of them")
+        report.claim("section 7", "where CSR-2 is faster than CSR-3, it is still slower than cuSPARSE",
+                     f"{what}: slower on {len(behind)} of {len(compared)}", verdict(len(behind) == len(compared)),
+                     "holds if on all of them")
 
 
 def choice_of_k(report, rates, labels, shared, what):
@@ -172,16 +175,17 @@ def choice_of_k(report, rates, labels, shared, what):
         return
     means = {k: rates.mean(name, shared) for k, name in labels.items()}
     report.claim("section 6.2", "on CPUs CSR-2 always outperforms CSR-3 on average",
-                 f"{what}: " + ", ".join(f"k = {k} {rate:.1f}" for k, rate in means.items()) + " GFLOP/s",
+                 f"{what}: mean rates: " + ", ".join(f"{rate:.1f} (k = {k})" for k, rate in means.items()) +
+                 " GFLOP/s",
                  NOT_COMPARABLE if 3 not in means or abs(means[2] / means[3] - 1) < 0.02 else
                  verdict(means[2] > means[3]),
-                 f"over {len(shared)} matrices, each k at the best of the sizes tried for it; within 2 % is no "
+                 f"over {len(shared)} matrices, each k with the best of its group sizes; less than 2 % counts as no "
                  "difference")
     if 3 in means:
         ahead = [m for m, q in rates.ratios(labels[3], labels[2]).items() if m in shared and q > 1.05]
         report.claim("section 6.2", "CSR-3 is never able to outperform CSR-2 (Ice Lake)",
-                     f"{what}: by over 5 % on {len(ahead)} of {len(shared)}", verdict(not ahead),
-                     "each at the best of its sizes, as in the document")
+                     f"{what}: CSR-3 is over 5 % faster on {len(ahead)} of {len(shared)}", verdict(not ahead),
+                     "each with the best of its group sizes, as in the document")
 
 
 def scalability(report, found, teams, base):
@@ -194,22 +198,22 @@ def scalability(report, found, teams, base):
     ours = ("CSR-2", "CSR-3", "CSR5")
     if teams[-1] < 16:
         report.claim("figure 5", "CSR-2, CSR-3 and CSR5 are 8 to 12 times as fast with 16 cores",
-                     f"{teams[-1]} threads over {base}: {told(at(teams[-1], found))}", NOT_COMPARABLE,
+                     f"speed-up with {teams[-1]} threads over {base}: {told(at(teams[-1], found))}", NOT_COMPARABLE,
                      "fewer than 16 cores")
         return
     values = {name: round(value, 1) for name, value in at(16, ours).items()}
     own = {name: value / dict(found[name])[teams[0]] for name, value in values.items()}
-    report.claim("figure 5", "CSR-2, CSR-3 and CSR5 are 8 to 12 times as fast with 16 cores", f"over {base} with "
-                 f"{teams[0]} thread: {told(values)}", verdict(all(8 <= value <= 12 for value in values.values())),
-                 f"the document's measure; over the same kernel with {teams[0]} thread {told(own)}; CSR5 is this "
-                 "library's own")
+    report.claim("figure 5", "CSR-2, CSR-3 and CSR5 are 8 to 12 times as fast with 16 cores", f"speed-up over {base} "
+                 f"with {teams[0]} thread: {told(values)}", verdict(all(8 <= value <= 12 for value in values.values())),
+                 f"measured as in the document; speed-up over the same kernel with {teams[0]} thread: {told(own)}; "
+                 "CSR5 is this library's own implementation")
     if 4 in teams:
         four = at(4, found)
-        report.claim("figure 5", "all are about the same with 4 cores", f"over {base} with {teams[0]} thread: "
-                     f"{told(four)}", verdict(max(four.values()) <= 1.25 * min(four.values())),
-                     "holds: within 1.25 of each other")
+        report.claim("figure 5", "all methods are about equally fast with 4 cores", f"speed-up over {base} with "
+                     f"{teams[0]} thread: {told(four)}", verdict(max(four.values()) <= 1.25 * min(four.values())),
+                     "holds if the fastest is at most 1.25 times as fast as the slowest")
     most = at(teams[-1], ours)
     if "CSR-2" in most and "CSR5" in most:
-        report.claim("figure 5", "with all cores CSR-2 does better than CSR5", f"{teams[-1]} threads, over {base} with "
-                     f"{teams[0]} thread: {told(most)}", verdict(most["CSR-2"] > most["CSR5"]),
-                     "CSR5 is this library's own")
+        report.claim("figure 5", "with all cores CSR-2 does better than CSR5", f"speed-up with {teams[-1]} threads "
+                     f"over {base} with {teams[0]} thread: {told(most)}", verdict(most["CSR-2"] > most["CSR5"]),
+                     "CSR5 is this library's own implementation")

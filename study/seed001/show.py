@@ -29,11 +29,11 @@ def show_table_1(report, results):
     rows = [_row_of_table_1(m, found[m.name]) for m in there]
     same = sum((found[m.name]["class"] == "regular") == suite.is_regular(m.name) for m in there)
     columns = ["ID", "SY, %", "document's SY, %", "matrix", "N (M)", "document's N", "NZ (M)", "document's NZ", "MAX",
-               "document's MAX", "R", "variance", "class", "is"]
+               "document's MAX", "R", "variance", "class", "source"]
     report.heading("Table 1")
     report.table("table1", "Table 1: the matrices", columns, rows,
                  f"SY is the share of the entries off the diagonal whose mirror image is stored. {same} of {len(rows)} "
-                 "are of the document's class by the variance of their rows (up to 10: regular).")
+                 "have the document's class by the variance of the row lengths (up to 10: regular).")
     report.check(len({row[3] for row in rows}) == len(rows), "table 1: a matrix is there twice")
     report.check(all(0 <= row[1] <= 100 for row in rows), "table 1: symmetry out of 0 to 100 %")
     report.check(len(rows) == len(found), "table 1: a matrix that is not the document's")
@@ -48,13 +48,13 @@ def show_figure_2(report, results):
         report.figure("figure2", "Figure 2: Band-k on a circuit of about 200 nodes",
                       lambda *axes: stages.draw(record, axes), rows=2, columns=2, size=(7, 7),
                       on="cpu", jobs="figure 2")
-        report.table("figure2", "Figure 2: its four stages", ["stage", "rows", "entries", "bandwidth"],
+        report.table("figure2", "Figure 2: the four stages", ["stage", "rows", "entries", "bandwidth"],
                      [[title, size, len(positions), stages.bandwidth(positions)] for title, size, positions in drawn])
         report.check(len(drawn[0][2]) == len(drawn[3][2]), "figure 2: the reordered matrix has other entries")
         report.check(drawn[1][1] == drawn[2][1] < drawn[0][1], "figure 2: the coarse graph is not smaller")
         given, bandk, rcm = stages.bandwidth(drawn[0][2]), stages.bandwidth(drawn[3][2]), record["rcm_bandwidth"]
-        report.text(f"Its bandwidth is {given} as given, {rcm} by RCM and {bandk} by Band-k. It is a generated circuit of "
-                    "204 nodes, not circuit204 itself.")
+        report.text(f"The bandwidth is {given} as given, {rcm} with RCM and {bandk} with Band-k. The matrix is a "
+                    "generated circuit of 204 nodes, not circuit204 itself.")
 
 
 def show_bands(report, results):
@@ -63,13 +63,15 @@ def show_bands(report, results):
             for r in results.where(kind="band")]
     if not rows:
         return
-    report.table("bands", "Bandwidths by RCM and by Band-k", ["matrix", "as given", "RCM", "Band-k", "over RCM's"], rows,
+    report.table("bands", "Bandwidths by RCM and by Band-k", ["matrix", "as given", "RCM", "Band-k",
+                 "Band-k / RCM"], rows,
                  on="cpu", jobs="bands")
     ratios = [row[4] for row in rows if row[4]]
     near = sum(1 <= ratio <= 1.5 for ratio in ratios)
     report.claim("figure 2", "Band-k's band is normally slightly wider than RCM's",
-                 f"up to half wider on {near} of {len(ratios)}, {geometric_mean(ratios):.2f} times RCM's on average",
-                 verdict(2 * near > len(ratios)), "holds: on most; geometric mean")
+                 f"1 to 1.5 times as wide on {near} of {len(ratios)}, {geometric_mean(ratios):.2f} times on average",
+                 verdict(2 * near > len(ratios)),
+                 "holds if 1 to 1.5 times as wide on most matrices; the average is a geometric mean")
 
 
 # ---- rates ------------------------------------------------------------------------------------------------------
@@ -85,12 +87,12 @@ def show_classes(report, rates, what):
             continue
         rows = [[f"`{name}`"] + [rates.mean(name, those, numbering) for _, those in parts] for name in names]
         report.table(f"classes-{rates.device}-{rates.kind}-{numbering.replace(' ', '-')}",
-                     f"Mean GFLOP/s, {what}, {numbering}",
+                     f"Mean GFLOP/s, {what}, numbering: {numbering}",
                      ["kernel or format"] + [f"{title} ({len(those)})" for title, those in parts], rows)
         report.check(len(parts[2][1]) + len(parts[5][1]) == len(shared), f"{what}: classes do not make the whole")
     left = [m for m in rates.matrices if m not in rates.common(rates.labels)]
     if left:
-        report.text("Not everybody ran on, and so not in the tables: " + " ".join(left) + ".")
+        report.text("Not in the tables, because not all kernels ran on them: " + " ".join(left) + ".")
 
 
 def show_ratios(report, rates, series, what):
@@ -110,8 +112,9 @@ def show_ratios(report, rates, series, what):
                          geometric_mean(ratios.values()), f"{ratios[least]:.2f} {least}", f"{ratios[most]:.2f} {most}",
                          len(ratios)])
     if rows:
-        report.table(f"ratios-{rates.device}-{rates.kind}", f"Speed-ups, {what}, geometric means",
-                     ["", "over", "regular", "irregular", "all", "least", "most", "matrices"], rows)
+        report.table(f"ratios-{rates.device}-{rates.kind}",
+                     f"Rate of a kernel / rate of another, {what}, geometric means",
+                     ["kernel", "other kernel", "regular", "irregular", "all", "least", "most", "matrices"], rows)
 
 
 def draw_bars(axes, rates, series, names):
@@ -144,12 +147,12 @@ def show_spread(report, rates, what):
     shares = sorted(r["spread_us"] / r["time_us"] for r in rates.records if r.get("time_us"))
     if shares:
         middle, high = 100 * statistics.median(shares), 100 * shares[int(.9 * len(shares))]
-        report.text(f"{what}: {len(shares)} cases; quartiles {middle:.1f} % apart in the median case, {high:.1f} % in "
-                    "one of ten.")
+        report.text(f"{what}: {len(shares)} cases. Their spread is {middle:.1f} % in the median and {high:.1f} % at "
+                    "the 90th percentile.")
     machines = {r["machine"] for r in rates.records}
     if len(machines) > 1:
-        report.text(f"The matrices were shared out among {len(machines)} machines: rates by class are of all of them, "
-                    "ratios of one each.")
+        report.text(f"The matrices were divided among {len(machines)} machines. Means of a class combine all machines; "
+                    "the rates in a ratio are of one machine.")
 
 
 def show_choice_of_k(report, rates, by_k, what):
@@ -164,10 +167,11 @@ def show_choice_of_k(report, rates, by_k, what):
         rows.append([k, f"`{name}`"] + [rates.mean(name, those) for _, those in suite.classes(shared)[2::3]] +
                     [rates.mean(name, shared), " ".join(m for m, q in ratios.items() if q > 1.05) or "none",
                      " ".join(m for m, q in ratios.items() if q < 1 / 1.05) or "none"])
-    columns = ["k", "kernel or format", "regular", "irregular", "all", "CSR-2 ahead by over 5 %",
-               "CSR-2 behind by over 5 %"]
+    columns = ["k", "kernel or format", "regular", "irregular", "all", "CSR-2 over 5 % faster on",
+               "CSR-2 over 5 % slower on"]
     report.table(f"k-{rates.device}-{rates.kind}", f"The choice of k, {what}", columns, rows,
-        f"GFLOP/s, each under the better of as given and the Band-k of its k, over {len(shared)} matrices.")
+        f"Mean GFLOP/s over {len(shared)} matrices, each in the better of two orders: as given, or by Band-k for this "
+        "k.")
     claims.choice_of_k(report, rates, labels, shared, what)
 
 
@@ -218,7 +222,7 @@ def show_scalability(report, results):
     report.heading("Scalability")
     report.table("figure5", f"Figure 5: speed-up over {base} with {teams[0]} thread, f64",
                  ["threads"] + names, [[t] + [dict(found[name])[t] for name in names] for t in teams],
-                 f"Geometric mean over {len(ran)} matrices as given, on which everybody ran with every number of "
+                 f"Geometric mean over {len(ran)} matrices as given, on which all kernels ran with every number of "
                  f"threads.", on="cpu", jobs="threads,")
     report.figure("figure5", "Figure 5: scalability",
                   lambda axes: figures.lines(axes, found, "threads", f"speed-up over {base}, {teams[0]} thread"),
@@ -251,15 +255,16 @@ def show_recorded(report, results):
                         [peers[name][place] for name in ("CSR5", "TileSpMV", "Kokkos Kernels")])
     report.heading("Peers that were recorded elsewhere")
     report.table("recorded", "CSR5 (GPU), TileSpMV and Kokkos Kernels", columns, rows,
-                 f"The last three: {printed.RECORDED_ON}, public sources built outside of this repository, on other "
-                 "matrices than table 1's. They are told as recorded, beside ours, and nothing is divided by them. On "
-                 "CPUs CSR5 is run, from this library's own implementation of its paper.")
+                 f"The last three columns were recorded on {printed.RECORDED_ON}, from public sources built outside of "
+                 "this repository. The matrices are not those of table 1. No ratio uses these times. On CPUs CSR5 is "
+                 "measured with this library's own implementation of its paper.")
     report.figure("recorded", f"CSR5, TileSpMV and Kokkos Kernels as recorded ({printed.RECORDED_ON})",
                   lambda *axes: draw_recorded(axes, rows, columns), columns=2, size=(12, 4.4),
                   jobs="recorded elsewhere")
     for name in ("TileSpMV", "Kokkos Kernels", "CSR5"):
-        report.claim("figure 7", f"CSR-3 beside {name} on GPUs", "recorded on other matrices, table above",
-                     NOT_COMPARABLE, "not built here: its times are of another day and machine")
+        report.claim("figure 7", f"CSR-3 compared with {name} on GPUs",
+                     "recorded on other matrices, see table recorded",
+                     NOT_COMPARABLE, "not built here: its times were measured on another day and machine")
 
 
 def report(results, to):

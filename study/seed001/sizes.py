@@ -7,7 +7,7 @@ from common.numbers import geometric_mean
 from common.report import NOT_COMPARABLE, verdict
 from seed001 import measure, printed, suite
 
-WITHIN_A_TENTH = "holds: within a tenth of each matrix's best, geometric mean"
+WITHIN_A_TENTH = "holds if at most a tenth slower, in the geometric mean"
 WITHIN = 1.01  # sizes within this factor of the fastest time count as best
 
 
@@ -58,9 +58,9 @@ def show_cpu(report, results):
     report.heading("Sizes of groups on the CPU")
     again = _repeats(results)
     if again:
-        report.text(f"Noise: of {len(again)} pairs of a kernel, size and matrix that two jobs measured, one time is "
-                    f"{statistics.median(again):.2f} times the other in the median and {again[-1]:.2f} times at most. "
-                    "Curves jump by as much.")
+        report.text(f"Noise: two jobs measured {len(again)} equal cases (kernel, size and matrix). The longer time is "
+                    f"{statistics.median(again):.2f} times the shorter in the median and {again[-1]:.2f} times at "
+                    "most. The curves have jumps of this size.")
     for kernel, sweeps in found.items():
         _show_sweep(report, kernel, sweeps, csr)
     _show_pairs(report, results)
@@ -80,11 +80,13 @@ def show_mesh(report, results):
         rows.append([matrix, csr[0], plain, printed_one[plain] / csr[0], best, times[best] / csr[0]])
     if not rows:
         return
-    report.table("mesh", "Listing 1 at its best SRS beside balanced csr", [
-        "matrix", "csr, us", "best as printed", "over csr", "best of all", "over csr"], rows, "f64, as given.",
+    report.table("mesh", "Listing 1 with its best SRS, compared with balanced csr", [
+        "matrix", "csr, us", "best as printed", "its time / csr's", "best of all", "its time / csr's"], rows,
+                 "f64, as given.",
         "cpu", "mesh ")
     over = geometric_mean(row[5] for row in rows)
-    report.claim("not the document's", "listing 1 at its best SRS is within 1.1 of balanced csr on mesh",
+    report.claim("not the document's", "listing 1 with its best SRS takes at most 1.1 times balanced csr's time on "
+                                       "the list mesh",
                  f"{over:.2f} times csr's time, {max(row[5] for row in rows):.2f} at most; as printed "
                  f"{geometric_mean(row[3] for row in rows):.2f}", verdict(over <= 1.1),
                  f"geometric mean over {len(rows)} matrices, all threads of {report.measured_on('cpu', 'mesh ')}")
@@ -114,14 +116,14 @@ def _show_sweep(report, kernel, sweeps, csr):
     rows = [_row_of(matrix, times, constant, csr) for matrix, times in sweeps.items()]
     lost, refitted = geometric_mean(row[4] for row in rows), geometric_mean(row[5] for row in rows)
     one, one_lost = _one_for_all(sweeps)
-    columns = ["matrix", "class", "best SRS", "time at it, us", f"time at SRS {printed.SRS}", f"at {constant:.0f}",
-               "at the worst", "balanced csr's time"]
+    columns = ["matrix", "class", "best SRS", "time with it, us", f"time / this time: SRS {printed.SRS}",
+               f"SRS {constant:.0f}", "the worst SRS", "balanced csr"]
     report.table(f"sizes-{kernel}", f"CSR-2 by `{kernel}`: the best SRS", columns, rows,
-                 "Times but the first are multiples of the best size's. f64, as given. Geometric mean of the best SRS: "
-                 f"{constant:.0f} (document: {printed.SRS}). SRS {printed.SRS} loses {100 * (lost - 1):.1f} % against "
-                 f"each matrix's best, {constant:.0f} {100 * (refitted - 1):.1f} %, and {one}, which loses least, "
-                 f"{100 * (one_lost - 1):.1f} %, over {len(rows)} matrices. The best of 18 times is low by chance too, "
-                 "so that a part of each loss is noise.", "cpu", "sizes of ")
+                 "f64, as given. The geometric mean of the best SRS is "
+                 f"{constant:.0f} (document: {printed.SRS}). SRS {printed.SRS} is {100 * (lost - 1):.1f} % slower than "
+                 f"the best SRS of each matrix, {constant:.0f} is {100 * (refitted - 1):.1f} % slower, and {one}, the "
+                 f"best single size, {100 * (one_lost - 1):.1f} % (geometric means over {len(rows)} matrices). The "
+                 "least of 18 times is partly low by chance, so a part of each loss is noise.", "cpu", "sizes of ")
     report.figure(f"sizes-{kernel}", f"CSR-2 by {kernel}: time against SRS",
                   lambda axes: figures.lines(axes, _curves(sweeps), "rows a super-row", "time over the best size's",
                                              logs="x"), size=(7, 4), on="cpu", jobs="sizes of ")
@@ -129,15 +131,18 @@ def _show_sweep(report, kernel, sweeps, csr):
     inside = sum(least <= row[2] <= most for row in rows)
     near_half = abs(2 * inside - len(rows)) <= 0.2 * len(rows)
     report.claim("section 4.2", f"most matrices prefer an SRS of {least} to {most} on CPUs",
-                 f"{kernel}: {inside} of {len(rows)}",
+                 f"{kernel}: {inside} of {len(rows)} matrices",
                  NOT_COMPARABLE if near_half else verdict(2 * inside > len(rows)),
-                 "sizes within 1 % of the fastest, geometric mean; 40 to 60 % are about half, which noise can tip")
+                 "the preferred SRS is the geometric mean of the sizes within 1 % of the fastest; noise can decide "
+                 "about a share of 40 to 60 %")
     report.claim("section 4.2", f"SRS = {printed.SRS} for all is often good enough",
-                 f"{kernel}: loses {100 * (lost - 1):.1f} %; {one}, which loses least, {100 * (one_lost - 1):.1f} %",
-                 verdict(lost <= 1.1), WITHIN_A_TENTH + ", which is noise in part")
+                 f"{kernel}: {100 * (lost - 1):.1f} % slower than the best sizes; the best single size, {one}, is "
+                 f"{100 * (one_lost - 1):.1f} % slower",
+                 verdict(lost <= 1.1), WITHIN_A_TENTH + "; a part of the loss is noise")
     report.claim("section 4.2", "the geometric mean of the best sizes yields decent performance",
-                 f"{kernel}: {constant:.0f} loses {100 * (refitted - 1):.1f} %", verdict(refitted <= 1.1),
-                 WITHIN_A_TENTH + ", which is noise in part")
+                 f"{kernel}: SRS {constant:.0f} is {100 * (refitted - 1):.1f} % slower than the best "
+                 "sizes", verdict(refitted <= 1.1),
+                 WITHIN_A_TENTH + "; a part of the loss is noise")
 
 
 def _show_pairs(report, results):
@@ -147,7 +152,7 @@ def _show_pairs(report, results):
             least, most = min(times.values()), max(times.values())
             rows.append([matrix, _best(times, 0), _best(times, 1), least, most / least])
         report.table(f"sizes-{kernel}", f"CSR-3 by `{kernel}`: the best SRS and SSRS",
-                     ["matrix", "best SRS", "best SSRS", "time at it, us", "time at the worst"], rows,
+                     ["matrix", "best SRS", "best SSRS", "time with them, us", "time with the worst / this time"], rows,
                      f"Geometric means: SRS {geometric_mean(row[1] for row in rows):.0f}, SSRS "
                      f"{geometric_mean(row[2] for row in rows):.1f}.", "cpu", "sizes of ")
 
@@ -163,24 +168,26 @@ def show_gpu(report, results):
     rows = [_row_of_sweep(r) for r in results.where(kind="sizes")]
     if not rows:
         return
-    columns = ["fit", "matrix", "type", "density", "best SRS", "best SSRS", "time at it, us", "fitted SRS, SSRS",
-               "fitted over best", "this library's formula over best"]
+    columns = ["fit", "matrix", "type", "density", "best SRS", "best SSRS", "time with them, us", "fitted SRS, SSRS",
+               "time with fitted / best sizes", "time with this library's / best sizes"]
     report.heading("Sizes of groups on the GPU")
     report.table("sizes-gpu", "CSR-3: all pairs of sizes, and constant-time tuning", columns, rows,
-                 "Ten generated matrices of up to four million entries, which about fit the cache. fit: regression as "
-                 "the document makes it, its steepness lowered by rule; search: the formula that loses least.",
+                 "Ten generated matrices of up to four million entries, which about fit the cache. Column fit: "
+                 "regression is that of the document, with a slope reduced by a rule; search is the formula with the "
+                 "least loss.",
                  jobs="sizes on the gpu")
     regression = [row[8] for row in rows if row[0] == "regression"]
     if regression:
         lost = geometric_mean(regression)
         report.claim("section 4.1", "a logarithmic regression gives sizes in constant time",
-                     f"loses {100 * (lost - 1):.1f} % against the best pair of each matrix",
+                     f"its sizes are {100 * (lost - 1):.1f} % slower than the best pair of each matrix",
                      verdict(lost <= 1.1), WITHIN_A_TENTH)
     once = {(row[1], row[2]): row for row in reversed(rows)}.values()  # each fit has a row for all matrices
     inside = [row for row in once if 4 <= row[4] <= 12 and 4 <= row[5] <= 12]
-    report.claim("section 4.2", "most matrices on GPUs prefer SRS and SSRS of 4 to 12", f"{len(inside)} of {len(once)}",
-                 verdict(2 * len(inside) > len(once)), "the fastest pair of each of ten generated matrices, up to four "
-                 "million entries, in both types; they are not table 1's")
+    report.claim("section 4.2", "most matrices on GPUs prefer SRS and SSRS of 4 to 12",
+                 f"the best pair is in this range in {len(inside)} of {len(once)} cases",
+                 verdict(2 * len(inside) > len(once)), "ten generated matrices of up to four million entries, not "
+                 "those of table 1, in both types")
 
 
 def show_readings(report, rates, what):
@@ -194,9 +201,9 @@ def show_readings(report, rates, what):
             found = ratios.values()
             rows.append([system, len(found), geometric_mean(found), min(found), max(found)])
     if rows:
-        report.table(f"readings-{rates.kind}", f"\"SRSS\" in case 2, {what}: read as SRS over read as SSRS", [
-            "formula", "matrices of case 2", "rate over rate", "least", "most"], rows,
-            "Above 1 the reading as SRS is the faster; equal groups, as given.")
+        report.table(f"readings-{rates.kind}", f"Two readings of \"SRSS\" in case 2, {what}", [
+            "formula", "matrices of case 2", "rate read as SRS / rate read as SSRS", "least", "most"], rows,
+            "Above 1, the reading as SRS is faster. Equal groups, as given.")
 
 
 def show_longest(report, rates, what):
@@ -207,17 +214,18 @@ def show_longest(report, rates, what):
     rows = [[title, len(those), geometric_mean(ratios[m] for m in those), min(ratios[m] for m in those),
              max(ratios[m] for m in those)] for title, those in suite.classes(list(ratios)) if those]
     report.table(f"longest-{rates.kind}", f"Selection by the longest row, {what}",
-                 ["class", "matrices", "rate over that by the mean", "least", "most"], rows,
-                 "csr3:by=longest over csr3, as given.")
+                 ["class", "matrices", "rate by the longest row / rate by the mean row", "least", "most"], rows,
+                 "Rate of csr3:by=longest / rate of csr3, as given. Above 1, csr3:by=longest is faster.")
     worst = sorted((m for m in ratios if not suite.is_regular(m)), key=lambda m: rates.of("csr3", m, "as given"))[:5]
     if worst:
         gain = geometric_mean(ratios[m] for m in worst)
         named = [ratios[m] for m in printed.WORST_ON_GPU if m in ratios]
-        beside = f", {geometric_mean(named):.2f} on {' '.join(printed.WORST_ON_GPU)}" if named else ""
+        beside = f", {geometric_mean(named):.2f} times on {' '.join(printed.WORST_ON_GPU)}" if named else ""
         report.claim("section 7", "selecting by the longest row may help the most irregular matrices (future work)",
-                     f"{what}: {gain:.2f} times as fast on the {len(worst)} that csr3 is slowest on "
-                     f"({' '.join(worst)}), {geometric_mean(ratios.values()):.2f} on all{beside}", verdict(gain > 1.05),
-                     "confirmed: by over 5 %")
+                     f"{what}: {gain:.2f} times as fast on the {len(worst)} matrices on which csr3 is slowest "
+                     f"({' '.join(worst)}), {geometric_mean(ratios.values()):.2f} times on "
+                     f"all{beside}", verdict(gain > 1.05),
+                     "confirmed if over 1.05 times as fast on these matrices")
 
 
 def inner_ratios(results):
@@ -239,18 +247,20 @@ def show_inner(report, results):
         return
     report.heading("A parallel inner product on the GPU")
     lengths = sorted({length for points in found.values() for length, _ in points})
-    report.table("inner", "GPUSpMV-3's time over GPUSpMV-3.5's", ["entries a row"] + list(found),
+    report.table("inner", "Time of GPUSpMV-3 / time of GPUSpMV-3.5", ["entries per row"] + list(found),
                  [[length] + [dict(points).get(length) for points in found.values()] for length in lengths],
-                 "Above 1 the parallel inner product (3.5) is the faster. Rows of equal length; sizes of groups by "
-                 "this library's formula. 3.5 has the block that section 4.1 gives the length, or else 4 x 8 x 12.",
+                 "Above 1, the parallel inner product (3.5) is faster. All rows have equal length. Group sizes follow "
+                 "this library's formula. 3.5 runs with the thread block of section 4.1 for this length, else 4 x 8 x "
+                 "12.",
                  jobs="inner products")
-    report.figure("inner", "One thread a row over several threads a row, time",
+    report.figure("inner", "Time with one thread per row / time with more threads per row",
                   lambda axes: figures.lines(axes, found, "entries a row", "GPUSpMV-3 over GPUSpMV-3.5", logs="xy"),
                   jobs="inner products")
     for name, points in found.items():
         over = [ratio > 1 for length, ratio in points if length > 8]
         under = [ratio < 1 for length, ratio in points if length < 8]
         first = next((length for length, ratio in points if ratio > 1), None)
-        report.claim("section 3", "a parallel inner product pays from 8 entries a row on",
-                     f"{name}: first ahead at {first} entries a row" if first else f"{name}: never ahead",
-                     verdict(all(over) and all(under)), "holds: ahead at all longer rows, behind at all shorter ones")
+        report.claim("section 3", "a parallel inner product pays from 8 entries per row on",
+                     f"{name}: first faster at {first} entries per row" if first else f"{name}: never faster",
+                     verdict(all(over) and all(under)),
+                     "holds if faster on all longer rows and slower on all shorter rows")

@@ -129,7 +129,7 @@ class Tables(unittest.TestCase):
         self.assertEqual(self.one.row("k-cpu-f64", "3")[1:], ["`csr3 tuned`", "1.6", "", "1.6", "debr", "none"])
         self.assertEqual(self.one.row("k-cpu-f64", "4")[1:], ["`csr4 tuned`", "0.5", "", "0.5", "debr", "none"])
         claim = self.one.claim("CSR-2 always outperforms CSR-3")
-        self.assertEqual(claim.found, "double on the CPU: k = 2 2.5, k = 3 1.6, k = 4 0.5 GFLOP/s")
+        self.assertEqual(claim.found, "double on the CPU: mean rates: 2.5 (k = 2), 1.6 (k = 3), 0.5 (k = 4) GFLOP/s")
         self.assertEqual(claim.verdict, "confirmed")
 
     def test_sizes(self):
@@ -138,14 +138,15 @@ class Tables(unittest.TestCase):
         self.assertAlmostEqual(float(row[2]), 362.04, places=2)
         self.assertEqual(row[3:5] + row[6:], ["1000", "1.1", "3.0", "1.0"])
         claim = self.one.claim("SRS = 96")
-        self.assertEqual((claim.found, claim.verdict), ("csr2_listing_cpu: loses 10.0 %; 256, which loses least, 0.0 %",
+        self.assertEqual((claim.found, claim.verdict), ("csr2_listing_cpu: 10.0 % slower than the best sizes; the "
+                                                        "best single size, 256, is 0.0 % slower",
                                                         "confirmed"))
-        self.assertEqual(self.one.claim("prefer an SRS of 40 to 1000").found, "csr2_listing_cpu: 1 of 1")
+        self.assertEqual(self.one.claim("prefer an SRS of 40 to 1000").found, "csr2_listing_cpu: 1 of 1 matrices")
 
     def test_mesh(self):
         self.assertEqual(self.one.row("mesh", "grid5")[1:], ["1000", "csr2_listing_cpu:srs=96", "1.5",
                                                             "csr2_listing_avx2_cpu:srs=384", "1.05"])
-        claim = self.one.claim("within 1.1 of balanced csr")
+        claim = self.one.claim("at most 1.1 times balanced csr's time")
         self.assertEqual((claim.found, claim.verdict), ("1.05 times csr's time, 1.05 at most; as printed 1.50",
                                                         "confirmed"))
 
@@ -160,10 +161,10 @@ class Tables(unittest.TestCase):
 
     def test_reordering(self):
         # 800 us at the best size in the given order, 1000 us by Band-k
-        claim = self.one.claim("CSR-2 is faster by Band-k")
+        claim = self.one.claim("CSR-2 is faster with the ordering Band-k")
         self.assertEqual((claim.found, claim.verdict), (
-            "double on the CPU: 0.80 times as fast as in the order given, over 5 % faster on 0, over 5 % slower on 1 "
-            "of 1", "refuted"))
+            "double on the CPU: 0.80 times as fast as in the given order; over 5 % faster on 0, over 5 % slower on 1 "
+            "of 1 matrices", "refuted"))
 
     def test_table_1(self):
         self.assertEqual(self.one.row("table1", "r8"), ["r8", "97.5", "100", "debr", "1.048", "1.05", "4.192", "4.19",
@@ -187,7 +188,7 @@ class Merged(unittest.TestCase):
             self.assertEqual(one.tables[table], both.tables[table], table)
         self.assertEqual(both.row("classes-cpu-f64-better", "`csr2_listing_cpu`")[1:],
                          ["2.0", "", "2.0", "0.5", "", "0.5", "1.25"])
-        self.assertIn("shared out among 2 machines", both.text)
+        self.assertIn("divided among 2 machines", both.text)
         self.assertIn("2 of 64 matrices, 2 of them twins, with 16 threads. Not measured: belgium_osm ", both.text)
         self.assertNotIn("shared out", one.text)
 
@@ -204,9 +205,9 @@ class Merged(unittest.TestCase):
 
     def test_inner_products(self):
         made = Made(jobs({"inner products": inner(0.5, 2)}))
-        self.assertEqual(made.tables["inner"], [["entries a row", "banded, f64"], ["7", "0.5"], ["9", "2.0"]])
+        self.assertEqual(made.tables["inner"], [["entries per row", "banded, f64"], ["7", "0.5"], ["9", "2.0"]])
         claim = made.claim("parallel inner product")
-        self.assertEqual((claim.found, claim.verdict), ("banded, f64: first ahead at 9 entries a row", "confirmed"))
+        self.assertEqual((claim.found, claim.verdict), ("banded, f64: first faster at 9 entries per row", "confirmed"))
         for ratios in ((2, 2), (0.5, 0.5)):
             self.assertEqual(Made(jobs({"inner products": inner(*ratios)})).claim("inner product").verdict, "refuted")
 
