@@ -132,8 +132,9 @@ def stages_figure(report, points):
 
 
 def times_table(report, points, kind, text):
-    columns = ["density", "rows", "products", "seed's without SortCols", "with", "reset what was touched",
-               "all improvements", "with SortCols", "older method", "SMMP unsorted", "SMMP", "SciPy", "Octave (double)",
+    columns = ["density", "rows", "products", "seed's kernels without SortCols", "with SortCols",
+               "resetting what was touched, without SortCols", "all improvements without SortCols",
+               "with SortCols", "older method", "SMMP unsorted", "SMMP", "SciPy", "Octave (double)",
                "array of all columns", "rows times columns, CPU", "cuSPARSE", "Spry, GPU", "Spry, CPU"]
     wanted = (("printed", without_sort), ("printed", whole), ("reset", without_sort), ("together", without_sort),
               ("together", whole), ("older", whole), ("smmp", without_sort), ("smmp", whole), ("scipy", whole),
@@ -155,9 +156,9 @@ def stages_table(report, points):
                 if stage_sum(record):
                     rows.append([density, size, text, NAMES[name], *(stage(record, one) for one in STAGES),
                                  stage_sum(record, "sort"), stage_sum(record), whole(record)])
-    report.table("stages", "Figures 2, 8 and 11: ms of the stages", ["density", "rows", "type", "who", "conversion",
+    report.table("stages", "Figures 2, 8 and 11: ms of the stages", ["density", "rows", "type", "method", "conversion",
                  "count (GetNNZ)", "scan", "fill (GetVals)", "sort (SortCols)", "without sort", "all stages",
-                 "whole product"], rows, "The whole holds allocations, launches and waits too.")
+                 "whole product"], rows, "The whole product also includes allocations, launches and waits.")
 
 
 def conversion_table(report, loads):
@@ -170,12 +171,12 @@ def conversion_table(report, loads):
             rows.append([density, size, dot["nnz"], read, read + host, 100 * host / read, device,
                          100 * device / read if device else None])
     if not rows:
-        report.text("Figures 1 and 7: nothing was loaded and converted here yet.")
+        report.text("Figures 1 and 7: loading and conversion were not measured.")
         return
     report.table("conversion", "Figures 1 and 7: ms of loading, and of loading and conversion (float)",
-                 ["density", "rows", "entries", "load", "load and conversion, CPU", "more, %", "conversion on the GPU",
-                  "more, %"], rows,
-                 "Reading a Matrix Market file that the page cache holds; B by columns from B by rows.")
+                 ["density", "rows", "entries", "load", "load and conversion, CPU", "conversion / load, %",
+                  "conversion on the GPU", "this / load, %"], rows,
+                 "Load: reading a Matrix Market file from the page cache. Conversion: B from rows to columns.")
 
 
 def spread_table(report, results):
@@ -185,7 +186,7 @@ def spread_table(report, results):
         if who(record) and not record["matrix"].startswith(("load", "ways")):
             found.setdefault(who(record), []).append(100 * record["spread_us"] / record["time_us"])
     rows = [[NAMES[name], len(all_of), statistics.median(all_of), max(all_of)] for name, all_of in found.items()]
-    report.table("spread", "Quartiles apart, per cent of the median", ["who", "times", "median", "most"], rows)
+    report.table("spread", "Spread of the times, per cent", ["method", "times", "median", "largest"], rows)
 
 
 # ---- improvements -------------------------------------------------------------------------------------------------
@@ -228,8 +229,9 @@ def ways_table(report, results, matrices):
         rows += [["all together", setting] + [w.gain(f"{measure.TOGETHER}:{setting}") for w in ways]
                  for setting in measure.TOGETHER_WAYS]
         report.table(f"improvements-{kind}", f"The improvements of section 6, {text}", ["what", "setting", *matrices],
-                     rows, "First row: ms of the printed kernels without SortCols. Others: how many times as fast, "
-                     "without SortCols; threads of SortCols: of that stage alone, by default by the longest row.")
+                     rows, "First row: ms of the printed kernels without SortCols. Other rows: speed-up over the first. "
+                     "Rows 'threads of SortCols': speed-up of this stage over its default, which depends on the "
+                     "longest row.")
 
 
 def number_in(setting):
@@ -284,7 +286,7 @@ def checks(report, points, results):
     for density in points.densities():
         products = [points.at(density, size, "f64", "smmp")["products"] for size in points.sizes(density)
                     if points.at(density, size, "f64", "smmp")]
-        report.check(products == sorted(products), f"density {density:g}: products fall where the size grows")
+        report.check(products == sorted(products), f"density {density:g}: products fall although the size grows")
     for record in results.records:
         told = f"{record['matrix']}, {record.get('type')}: {record['kernel']} is {record['status']}: {record['reason']}"
         if record["status"] == "wrong" and record["peer"]:
@@ -298,7 +300,8 @@ def checks(report, points, results):
         if kernel not in here:
             report.text(f"`{kernel}` did not take part: {reason}.")
     if len(results.machines()) > 1:
-        report.text("Jobs are of several machines, so that a line may join points of several; ratios are of one.")
+        report.text("The jobs ran on more than one machine, so a line may join points of different machines. The times "
+                    "in a ratio are from one machine.")
 
 
 def report(results, out):

@@ -112,8 +112,9 @@ def add_times(report, results, products, kind):
                       *(products.us(name, kernel) for kernel in rows.KERNELS),
                       products.ratio(name, rows.SCALAR, rows.SHUFFLE)])
     report.table(f"products-{kind}", f"Scalar against vector, {kind}", columns, table,
-                 runs_of(results, products.records.values()) + " The last column is above 1 where a warp a row (by "
-                 "shuffles) is faster. ELLPACK is left out where the padding guard refuses it.")
+                 runs_of(results, products.records.values()) + " The last column is the time of scalar / the time of "
+                 "vector with shuffles: above 1, vector is faster. ELLPACK is missing where the padding guard refuses "
+                 "it.")
 
 
 def add_reasons(report, both):
@@ -125,13 +126,15 @@ def add_reasons(report, both):
             table.append([name, info["mean_row"], *ratios, rows.scalar_sectors(info), rows.vector_sectors(info),
                           rows.busy_lanes(info), rows.reason(info, ratios[0])])
     report.table("reasons", "Which is faster, and why", [
-        "matrix", "mean row", "scalar / vector, f32", "f64", "sectors a step, scalar", "sectors a step, vector",
-        "lanes of 32 that have an entry, vector", "answer in f32, and reason"], table,
-        "Counted from the row lengths: a step is one entry of each of a warp's 32 rows (scalar), or 32 entries of its "
-        "one row (vector); sectors are 32 bytes of the column numbers; those of the values are as many in f32. Of y 32 "
-        f"rows meet {rows.result_sectors(rows.WARP)} sectors by scalar, whose warp adds to 32 neighbours at once, and "
-        f"{rows.result_sectors(1)} by vector, whose warp adds to one number, once a row. Not counted: what a later "
-        "step finds in a cache, reads of x, which go by the columns, and shared memory.")
+        "matrix", "mean row", "time of scalar / vector, f32", "f64", "sectors per step, scalar",
+        "sectors per step, vector",
+        "lanes of 32 that have an entry, vector", "faster in f32, and reason"], table,
+        "Counted from the row lengths, not measured. In a step a warp reads one entry of each of its 32 rows "
+        "(scalar), or 32 entries of its one row (vector). Sectors are 32 bytes of the column indices; in f32 the "
+        f"values have the same number of sectors. Adding 32 rows to y accesses {rows.result_sectors(rows.WARP)} "
+        f"sectors by scalar, whose warp adds to 32 adjacent elements, and {rows.result_sectors(1)} by vector, whose "
+        "warp adds to one element per row. Sectors that a later step finds in a cache, reads of x and shared memory "
+        "are not counted.")
 
 
 def add_listings(report, results):
@@ -139,7 +142,7 @@ def add_listings(report, results):
     listings = (("CSR matrix-vector multiplication, the loop", "csr_reference_cpu", None),
                 ("CSR Kernel 1", rows.SCALAR, rows.SCALAR),
                 ("CSR Kernel 2, setup, loop and reduce", rows.SHARED, rows.SHARED),
-                ("the same with shuffles in place of shared memory", rows.SHUFFLE, rows.SHUFFLE),
+                ("CSR Kernel 2 with shuffles instead of shared memory", rows.SHUFFLE, rows.SHUFFLE),
                 ("ELLPACK Kernel (in the table of contents)", rows.ELL, rows.ELL))
     table = []
     for listing, kernel, timed in listings:
@@ -147,11 +150,11 @@ def add_listings(report, results):
         state = found[0]["status"] if found else "test kernels_examples" if not timed else "not run here"
         table.append([listing, kernel, state, found[0]["max_error"] if found else None])
         report.check(state != "wrong" and state != "failed", f"{kernel} on my.mtx: {state}")
-    columns = ["listing", "kernel", "product", "error, share of the bound"]
+    columns = ["listing", "kernel", "product", "error / error bound"]
     report.table("listings", "The listings, on my.mtx", columns, table,
-                 "my.mtx is the tutorial's example, ptr 0 2 4 7 9. That all of them add to y (beta = 1) is tested in "
-                 "tests/kernels/test_examples.c and test_examples_cuda.c. Kernel 2 as printed lacks the warp "
-                 "synchronisation that Volta and later GPUs need; it is there in the kernel.")
+                 "my.mtx is the tutorial's example with ptr 0 2 4 7 9. tests/kernels/test_examples.c and "
+                 "test_examples_cuda.c check that all listings add to y (beta = 1). Kernel 2 as printed lacks the warp "
+                 "synchronisation that Volta and later GPUs need; the kernel here has it.")
 
 
 def add_accesses(report):
@@ -162,7 +165,7 @@ def add_accesses(report):
     table.append(["Kernel 2, jj = row_start + lane", " ".join(map(str, range(rows.PTR[-1]))),
                   "warps " + " ".join(map(str, vector))])
     report.table("accesses", "Access pattern to indices and data, ptr 0 2 4 7 9",
-                 ["step", "entries read at once", "by"], table)
+                 ["step", "entries read together", "by"], table)
     report.check(scalar == rows.PRINTED_SCALAR and vector == rows.PRINTED_VECTOR, "access patterns are not as printed")
 
 
@@ -171,17 +174,17 @@ def add_pagerank(report, results):
     report.table("pagerank-steps", "PageRank, the printed steps on my.mtx",
                  ["step", "as printed", "device", "here", "agrees"],
                  [[r["step"], r["printed"], r["device"], r["found"], "yes" if r["holds"] else "NO"] for r in steps],
-                 "Against the steps in plain Python (study/seed003/pagerank.py).")
+                 "Compared with the steps in plain Python (study/seed003/pagerank.py).")
     for record in steps:
         report.check(record["holds"], f"PageRank step {record['step']} on {record['device']}: {record['found']}")
     ranks = results.where(kind="ranks")
     report.table("pagerank", "PageRank of the graph",
-                 ["graph", "nodes", "links", "device", "format", "kernel", "iterations", "us an iteration",
+                 ["graph", "nodes", "links", "device", "format", "kernel", "iterations", "us per iteration",
                   "of which the product", "verdict"],
                  [[r["matrix"], r["rows"], r["nnz"], r["device"], r["asked"], r["kernel"], r["iterations"],
                    r["iteration_us"], r["product_us"], r["verdict"]] for r in ranks],
-                 "An entry in row i, column j is a link from i to j, nodes without links out link everywhere, all "
-                 "links count the same; to a step of 1e-8.")
+                 "An entry in row i, column j is a link from i to j. Nodes without links out link to all nodes. All "
+                 "links have equal weight. Iterations end at a step of 1e-8.")
     counts = [r["iterations"] for r in ranks]
     report.check(not counts or max(counts) - min(counts) <= 1, "PageRank: devices and formats differ in iterations")
 
@@ -195,7 +198,7 @@ def add_sweep(report, both):
                                       if products.an_entry(name, kernel)] for kernel in rows.KERNELS}
             figures.lines(area, series, f"entries a row, {kind}", "ns an entry")
     if both["f32"].sweep():
-        report.figure("row-length", "Time an entry by the length of the rows (a diagonal, then bands)", draw, columns=2,
+        report.figure("row-length", "Time per entry by the row length (a diagonal, then bands)", draw, columns=2,
                       size=(9, 3.6))
 
 
@@ -219,20 +222,20 @@ def claims_of_coalescing(report, products):
                if info["mean_row"] >= 8]
     more = sum(scalar > 2 * vector for _, scalar, vector in pattern)
     report.claim("CSR Kernel 1, observations", "non-coalesced memory access to indices and data",
-                 f"over twice the sectors of columns a step on {more} of {len(pattern)} matrices: " +
-                 "; ".join(f"{name}: {scalar:.0f}, {vector:.1f} by a warp a row"
+                 f"scalar reads over twice the sectors of columns per step on {more} of {len(pattern)} matrices: " +
+                 "; ".join(f"{name}: scalar {scalar:.0f}, vector {vector:.1f}"
                            for name, scalar, vector in pattern[:2]) if pattern else "-",
                  verdict(more == len(pattern)) if pattern else NOT_COMPARABLE,
-                 "holds where it is so on all; counted, not measured, from 8 entries a row on: 32 threads read 32 rows")
+                 "holds if on all; counted, not measured; matrices with mean rows of at least 8 entries")
     found = [(length, products.ratio(name, rows.SCALAR, rows.SHUFFLE)) for length, name in products.sweep()
              if length >= rows.WARP]
     if found:
         first = crossing(products)
-        report.claim("not the tutorial's", "and so scalar is the slower one on rows of 32 entries and more",
-                     "times as long as a warp a row, f32: " + ", ".join(f"rows of {n} {r:.2f}" for n, r in found) +
-                     (f"; slower from {first} on" if first else "; at no length slower on all longer ones"),
+        report.claim("not the tutorial's", "therefore scalar is slower on rows of 32 entries and more",
+                     "time of scalar / time of vector, f32: " + ", ".join(f"{r:.2f} on rows of {n}" for n, r in found) +
+                     (f"; slower from {first} on" if first else "; at no length slower on all longer rows"),
                      verdict(all(ratio > rows.EVEN for _, ratio in found)),
-                     "this study's inference; holds where scalar takes over 1.05 times as long on all of these bands; "
+                     "this study's inference; holds if scalar takes over 1.05 times as long on all of these bands; "
                      "a cache may keep a sector for the thread's next steps")
 
 
@@ -257,15 +260,16 @@ def claims_of_uneven_rows(report, both):
         return
     slower, double = (slower_where_uneven(both[kind]) for kind in TYPES)
     info = both["f32"].info[uneven]
-    found = (f"an entry of {uneven} ({info['mean_row']:.0f} a row, longest {info['max_row']}) against one of {even}: "
-             f"scalar {slower[0]:.2f} times as long, vector {slower[1]:.2f} (f64: {double[0]:.2f} and {double[1]:.2f})")
+    found = (f"time per entry on {uneven} (mean row {info['mean_row']:.0f}, longest {info['max_row']}) / time per "
+             f"entry on {even}: scalar {slower[0]:.2f}, vector {slower[1]:.2f} (f64: {double[0]:.2f} and "
+             f"{double[1]:.2f})")
     ours = rows.settled_here(info)
     ours = "; " + ours if ours else ""
     report.claim(*items[0], found, verdict(slower[0] > 1.2),
-                 "holds above 1.2, f32: one thread adds up the longest row alone" + ours)
+                 "holds if scalar is above 1.2 in f32: one thread sums the longest row" + ours)
     report.claim(*items[1], found, verdict(slower[1] < slower[0]),
-                 "holds where vector loses less than scalar, f32: a warp shares the longest row; both matrices have "
-                 "about as many entries" + ours)
+                 "holds if vector is below scalar in f32: a warp shares the longest row; both matrices have about the "
+                 "same number of entries" + ours)
 
 
 def claim_of_reductions(report, both):
@@ -274,9 +278,10 @@ def claim_of_reductions(report, both):
     for kind in TYPES:
         ratios = [r for r in (both[kind].ratio(n, rows.SHARED, rows.SHUFFLE) for n in names) if r]
         if ratios:
-            found.append(f"{kind}: {min(ratios):.2f} to {max(ratios):.2f} times the time with shuffles")
+            found.append(f"{kind}: shared memory takes {min(ratios):.2f} to {max(ratios):.2f} times the time of "
+                         "shuffles")
     report.claim(item, text, "; ".join(found) or "-", NOT_COMPARABLE,
-                 "shuffles came after the tutorial, which has no other reduction" if found else "no GPU was measured")
+                 "the tutorial has no other reduction; shuffles appeared later" if found else "no GPU was measured")
 
 
 def claim_of_steps(report, results):
@@ -284,7 +289,7 @@ def claim_of_steps(report, results):
     holds = bool(steps) and all(r["holds"] for r in steps)
     report.claim("Assignment: PageRank", "steps a to e",
                  f"{sum(r['holds'] for r in steps)} of {len(steps)} checks agree",
-                 verdict(holds) if steps else NOT_COMPARABLE, "against the steps in plain Python")
+                 verdict(holds) if steps else NOT_COMPARABLE, "compared with the steps in plain Python")
 
 
 # ---- questions that the tutorial asks --------------------------------------------------------------------------------
@@ -294,9 +299,9 @@ def answer_on_diagonals(products):
     ratio = products.ratio(name, rows.SHUFFLE, rows.SCALAR) if name else None
     if ratio is None:
         return "not measured"
-    return (f"f32: a warp a row, one of whose 32 lanes has an entry, takes {ratio:.1f} times as long as a thread a "
-            f"row; lanes by the mean row {products.ratio(name, rows.BY_MEAN, rows.SCALAR):.2f}, ELLPACK "
-            f"{products.ratio(name, rows.ELL, rows.SCALAR):.2f} times")
+    return (f"f32: one warp per row, where 1 of 32 lanes has an entry, takes {ratio:.1f} times as long as one thread "
+            f"per row; lanes by the mean row take {products.ratio(name, rows.BY_MEAN, rows.SCALAR):.2f} times as long, "
+            f"ELLPACK {products.ratio(name, rows.ELL, rows.SCALAR):.2f} times")
 
 
 def answer_on_matrices(both):
@@ -304,8 +309,8 @@ def answer_on_matrices(both):
     for kind in TYPES if both["f32"].sweep() else ():
         ratios = [r for r in (both[kind].ratio(n, rows.SCALAR, rows.SHUFFLE) for n in both[kind].names) if r]
         length = crossing(both[kind])
-        found.append(f"{kind}: vector is ahead by over 5 % on {sum(r > rows.EVEN for r in ratios)} of {len(ratios)} "
-                     "matrices, of bands " + (f"from {length} entries a row on" if length else "at no length"))
+        found.append(f"{kind}: vector is over 5 % faster on {sum(r > rows.EVEN for r in ratios)} of {len(ratios)} "
+                     "matrices; on bands " + (f"from {length} entries per row on" if length else "of no length"))
     return "; ".join(found) or "not measured"
 
 
@@ -313,7 +318,7 @@ def add_answers(report, both):
     report.table("questions", "Questions that the tutorial asks", ["where", "question", "answer here"], [
         ["CSR Kernel 2, observations", "what about diagonal matrices?", answer_on_diagonals(both["f32"])],
         ["Assignment 3", "compare performance results for different matrices. What do you observe?",
-         answer_on_matrices(both)]], "A question says nothing that could hold or not, and so has no verdict.")
+         answer_on_matrices(both)]], "A question makes no claim and has no verdict.")
 
 
 def report(results, report):

@@ -120,10 +120,11 @@ def used(entries, sectors):
 def reason(info, ratio):
     """Returns the reason why scalar takes `ratio` times as long as vector, as text."""
     scalar, lanes = scalar_sectors(info), busy_lanes(info)
-    text = (f"scalar reads 32 rows a warp, {scalar:.0f} sectors a step, of which it uses "
-            f"{100 * used(WARP, scalar):.0f} %; vector reads 1 row with {lanes:.1f} of 32 lanes")
+    text = (f"a warp of scalar reads 32 rows, {scalar:.0f} sectors per step, and uses "
+            f"{100 * used(WARP, scalar):.0f} % of their bytes; a warp of vector reads 1 row with {lanes:.1f} of 32 "
+            "lanes")
     if info["max_row"] > 8 * max(1, info["mean_row"]):
-        text += f"; one thread of scalar has a row of {info['max_row']} entries"
+        text += f"; one thread of scalar processes a row of {info['max_row']} entries"
     if 1 / EVEN < ratio < EVEN:
         return "even: " + text
     return ("vector: " if ratio > 1 else "scalar: ") + text

@@ -9,7 +9,7 @@ from common.report import runs_of
 from seed003 import pagerank, rows
 
 
-SLOWER = "and so scalar is the slower one on rows of 32 entries and more"
+SLOWER = "therefore scalar is slower on rows of 32 entries and more"
 UNEVEN = "non-uniform distribution of nonzeros may lead to serialization"
 
 
@@ -99,7 +99,7 @@ class Told(unittest.TestCase):
         lines = [{**line, "command": "spry bench m --runs 30 --json"} for line in envelopes_of(cases, "003")]
         text = runs_of(Results(lines), cases)
         self.assertTrue(text.startswith("Median of 30 runs;"), text)
-        self.assertTrue(text.endswith("Slow cases have fewer: b on long (12)."), text)
+        self.assertTrue(text.endswith("Slow cases have fewer runs: b on long (12)."), text)
         self.assertNotIn("fewer", runs_of(Results(lines), cases[:1]))
         quick = [{**line, "command": "spry bench m --runs 3"} for line in lines]
         self.assertTrue(runs_of(Results(quick), cases).startswith("Median of 3 runs;"))
@@ -144,8 +144,8 @@ class Verdicts(unittest.TestCase):
     def test_questions_are_answered_without_a_verdict(self):
         self.assertFalse([text for text in self.verdicts() if text.endswith("?")])
         products = {kind: seed003.Products(results_of(records()), kind) for kind in ("f32", "f64")}
-        self.assertIn("takes 5.0 times as long as a thread a row", seed003.answer_on_diagonals(products["f32"]))
-        self.assertIn("f64: vector is ahead by over 5 % on 2 of 4 matrices, of bands from 65 entries a row on",
+        self.assertIn("takes 5.0 times as long as one thread per row", seed003.answer_on_diagonals(products["f32"]))
+        self.assertIn("f64: vector is over 5 % faster on 2 of 4 matrices; on bands from 65 entries per row on",
                       seed003.answer_on_matrices(products))
         nothing = {kind: seed003.Products(results_of([]), kind) for kind in ("f32", "f64")}
         self.assertEqual(seed003.answer_on_diagonals(nothing["f32"]), "not measured")
