@@ -15,7 +15,7 @@ WORDS = {
     "tree": "the lecture's decision tree by row lengths, with this library's thresholds.",
     "leaf, leaves": "a format that the tree may choose: ELL, HYB, COO or CSR.",
     "words": "the lecture's unit of storage: a value or an index is one word.",
-    "foretold": "the library's prediction of a format's storage.",
+    "predicted": "by the library, from the matrix, before a format is built.",
     "atomics": "atomic additions by more than one thread to an element of y, in an order that differs between runs.",
     "segmented": "with a segmented sum, which adds the entries of each row in a piece of the matrix without atomics.",
     "example": "the lecture's matrix with five rows.",

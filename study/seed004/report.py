@@ -13,9 +13,9 @@ LONG = 0.01   # a row with at least this share of all entries counts as dense
 LISTINGS = (("CSR Kernel in CUDA", "csr_scalar_cuda", ""),
             ("ELLPack Kernel", "ell_slots_cuda", "padding is not multiplied"),
             ("COO Kernel", "coo_atomic_cuda", ""), ("COO, \"or segmented reduction\"", "coo_segmented_cuda", ""),
-            ("Hybrid Kernel", "hyb_atomic_cuda", "as two launches in order: in one, as printed, y is stored and added "
-             "to by threads that do not wait for each other"),
-            ("Hybrid, both parts by atomics", "hyb_one_launch_cuda", "one launch that is safe"),
+            ("Hybrid Kernel", "hyb_atomic_cuda", "two launches, one after the other: in one launch, as printed, some "
+             "threads store y and others add to y without waiting"),
+            ("Hybrid, both parts by atomics", "hyb_one_launch_cuda", "correct in one launch"),
             ("Hybrid, without atomics", "hyb_segmented_cuda", ""),
             ("\"Alternative: CSC for column ops\"", "csc_scatter_cuda", ""))
 
@@ -78,10 +78,11 @@ def add_example(results, report):
     report.table("example", "The lecture's 5 x 5 example by every kernel of its layouts",
                  ["listing", "kernel", "y", "note"], rows,
                  "\"ok\": every row of y is within the error bound. The printed arrays of each layout are a test, "
-                 "tests/kernels/test_examples.c; those of COO have wrong tails in the lecture (right: rows end ..., 3, "
-                 "3, 4 and columns ..., 2, 3, 4).")
+                 "tests/kernels/test_examples.c; the ends of COO's arrays are wrong in the lecture (correct: rows "
+                 "..., 3, 3, 4 and columns ..., 2, 3, 4).")
     for record in results.where(kind="y"):
-        report.check(record["y"] == Y_OF_ONES, f"{record['format']}: y is {record['y']}, by the rows' sums {Y_OF_ONES}")
+        report.check(record["y"] == Y_OF_ONES, f"{record['format']}: y is {record['y']}, expected the sums of the "
+                                               f"rows {Y_OF_ONES}")
 
 
 def add_storage(report, runs):
@@ -100,11 +101,11 @@ def add_storage(report, runs):
                                   for f in storage.FORMATS)])
     report.table("storage", "Storage in words", [
         "matrix", "M", "K", "nnz", "Dense: M N", "CSR: 2 nnz + M + 1", "ELL: 2 M K", "COO: 3 nnz",
-        "HYB: 2 M W + 3 rest", "W", "rest", "printed: HYB >", "HYB <", "within these"], rows,
-        "Of CSR, ELL, COO and HYB what the library foretells; it is checked against the formulas.")
-    report.table("storage-built", "Bytes of built plans in f32 over 4 bytes a word", ["matrix", *storage.FORMATS],
-                 built, "On the GPU where there is one. Above 1 by what plans hold beside the arrays of the table (row "
-                 "blocks, lengths of ELL's rows); a dash: refused by the padding guard.")
+        "HYB: 2 M W + 3 rest", "W", "rest", "HYB's printed lower bound", "upper bound", "HYB within bounds"], rows,
+        "Words of CSR, ELL, COO and HYB are predicted by the library and checked against the formulas.")
+    report.table("storage-built", "Words of built plans / predicted words, f32", ["matrix", *storage.FORMATS],
+                 built, "Measured on the GPU if there is one. A word has 4 bytes. Values above 1 come from data that "
+                 "the formulas lack (row blocks, row lengths of ELL). A dash: refused by the padding guard.")
 
 
 def add_leaves(report, results, runs):
@@ -118,11 +119,12 @@ def add_leaves(report, results, runs):
                          timed.over(), kernel, ratio, library,
                          library_us / leaf_us if library_us and leaf_us else None])
         report.table(f"leaves-{device}-{kind}", f"The tree's leaves, {device}, {kind}", [
-            "matrix", "the tree takes", *(f + ", us" for f in LEAVES), "fastest of these", "the tree's time over its",
-            "Spry's own choice", "its time over csr's", "library: cuSPARSE's fastest" if device == "cuda" else
-            "library: the fastest peer of csr, ell, coo", "its time over the tree's"], rows,
-            runs_of(results, [r for t in runs.of(device, kind).values() for r in t.good]) + " Every leaf by its best "
-            "kernel without atomics. A dash: refused by the padding guard, or not there.")
+            "matrix", "leaf of the tree", *(f + ", us" for f in LEAVES), "fastest of these",
+            "time of the leaf / the fastest",
+            "Spry's own choice", "its time / csr's", "library: cuSPARSE's fastest" if device == "cuda" else
+            "library: the fastest peer of csr, ell, coo", "its time / time of the leaf"], rows,
+            runs_of(results, [r for t in runs.of(device, kind).values() for r in t.good]) + " Each leaf runs its "
+            "best kernel without atomics. A dash: refused by the padding guard, or not measured.")
 
 
 def library_over_leaves(runs, algorithm):
@@ -143,9 +145,10 @@ def add_library(report, runs):
                          sum(ratio * SLACK < 1 for ratio in of_tree), geometric_mean(of_best)])
     if rows:
         report.table("library", "cuSPARSE by algorithm", [
-            "algorithm", "cases, f32 and f64", "time over the tree's leaf, geometric mean", "least", "most",
-            "ahead of that leaf by over 5 %", "time over the fastest leaf, geometric mean"], rows,
-            f"{LIBRARY[0]} is what cuSPARSE's default takes of a matrix in CSR. Without a case: refused, or not there.")
+            "algorithm", "cases, f32 and f64", "time / time of the tree's leaf, geometric mean", "least", "most",
+            "over 5 % faster than that leaf on", "time / time of the fastest leaf, geometric mean"], rows,
+            f"{LIBRARY[0]} is cuSPARSE's default for a matrix in CSR. Algorithms without a case were refused or "
+            "missing.")
 
 
 def check_sets(report, runs):
@@ -168,9 +171,9 @@ def add_summary(report, runs):
                 over = [t.over() for t in taken]
                 rows.append([device, kind, leaf, PRINTED[leaf], len(taken), sum(ratio <= SLACK for ratio in over),
                              geometric_mean(over), max(over)])
-    report.table("leaves", "Which leaves hold today", [
-        "device", "type", "leaf", "taken where", "matrices", "there within 5 % of the fastest of the four",
-        "time over the fastest, geometric mean", "most"], rows)
+    report.table("leaves", "Which leaves hold", [
+        "device", "type", "leaf", "chosen for", "matrices", "leaf within 5 % of the fastest of the four on",
+        "time of the leaf / the fastest, geometric mean", "most"], rows)
 
 
 def add_atomics(report, runs):
@@ -181,7 +184,7 @@ def add_atomics(report, runs):
             rows.append([name, kind, timed.kernel("coo_atomic_cuda"), coo, timed.kernel("hyb_atomic_cuda"),
                          timed.kernel("hyb_one_launch_cuda"), hyb])
     if rows:
-        report.table("atomics", "With atomics and without, us", [
+        report.table("atomics", "Times with and without atomics, us", [
             "matrix", "type", "coo_atomic_cuda", "coo_segmented_cuda", "hyb_atomic_cuda (two launches)",
             "hyb_one_launch_cuda", "hyb_segmented_cuda"], rows)
 
@@ -217,12 +220,13 @@ def add_fill_in(report, results):
         report.check(sorted(sizes) == sizes == sorted(sizes, key=lambda size: size[1]),
                      f"fill-in, {key[0]} dimensions, {key[1]}: factors do not grow with the grid")
     report.table("fill-in", "Elimination against conjugate gradients on one grid", [
-        "grid", "rows", "entries of A", "order of elimination", "fill-in, entries", "factors over A", "factors, bytes",
+        "grid", "rows", "entries of A", "order of elimination", "fill-in, entries",
+        "entries of the factors / of A", "factors, bytes",
         "factors, ms", "solve, ms", "CG, bytes as CSR", "CG, format it ran in", "CG, iterations", "CG, ms",
-        "factors and solve, time over CG's"], rows,
-        "One thread each: SuperLU (SciPy's splu) with pivots from the diagonal, and spry solve to a residual of 1e-10. "
-        "Factors may be used for many right-hand sides, CG begins anew. CG's bytes are counted, not measured: A in CSR "
-        "and five vectors, whatever the format it ran in.")
+        "time of factors and solve / time of CG"], rows,
+        "SuperLU (SciPy's splu, pivots from the diagonal) and spry solve (residual 1e-10), each with one thread. "
+        "Factors can be used for many right-hand sides; CG starts again for each. CG's bytes are counted, not "
+        "measured: A in CSR and five vectors, independent of the format in which CG ran.")
 
     def draw(*axes):
         from common import figures
@@ -246,34 +250,36 @@ def claims_of_storage(report, runs):
     more = runs.built_over_foretold("csr", "cpu")
     report.claim("Storage Requirements", "CSR 2 nnz + M + 1, COO 3 nnz words",
                  f"built plans take these words on {exact} of {len(built)} matrices" +
-                 (f"; CSR's on the CPU, with its row blocks, {min(more):.4f} to {max(more):.4f} times as many" if more
+                 (f"; on the CPU CSR, with its row blocks, takes {min(more):.4f} to {max(more):.4f} times as "
+                  "many" if more
                   else ""), verdict(exact == len(built)) if built else NOT_COMPARABLE,
-                 "holds where all do, on the GPU where there is one; words are a fourth of the bytes in f32 with "
-                 "32-bit indices only")
+                 "holds if on all; measured on the GPU if there is one, in f32 with 32-bit indices, where a word has 4 "
+                 "bytes")
     good, more = sum(not storage.problems(info) for info in infos), runs.built_over_foretold("ell")
     report.claim("Storage Requirements", "ELL 2 M K words",
-                 f"foretold words are these on {good} of {len(infos)} matrices" +
-                 (f", built plans take {min(more):.2f} to {max(more):.2f} times as many on the {len(more)} that the "
-                  "padding guard lets pass" if more else ""), NOT_COMPARABLE,
-                 "foretold by the same formula; built plans keep the rows' lengths too, which the lecture's ELL lacks")
+                 f"predicted words equal these on {good} of {len(infos)} matrices" +
+                 (f"; built plans take {min(more):.2f} to {max(more):.2f} times as many on the {len(more)} that the "
+                  "padding guard accepts" if more else ""), NOT_COMPARABLE,
+                 "the prediction uses the same formula; built plans also store the row lengths, which the lecture's "
+                 "ELL lacks")
     within, more = sum(storage.hyb_is_within(info) for info in infos), runs.built_over_foretold("hyb")
     report.claim("Storage Requirements", "HYB > 3 nnz, < 2 M K words",
-                 f"foretold words are within these on {within} of {len(infos)} matrices" +
-                 (f"; built plans take {min(more):.2f} to {max(more):.2f} times the foretold" if more else ""),
+                 f"predicted words are within these bounds on {within} of {len(infos)} matrices" +
+                 (f"; built plans take {min(more):.2f} to {max(more):.2f} times the predicted words" if more else ""),
                  verdict(within == len(infos)),
-                 "holds where all are; it is 2 M W + 3 rest, and 2 nnz where all rows are alike; built plans keep the "
-                 "rows' lengths too")
+                 "holds if on all; HYB takes 2 M W + 3 rest words, and 2 nnz if all rows have equal length; built "
+                 "plans also store the row lengths")
     worst = max(infos, key=lambda i: storage.formulas(i)["ell"] / i["nnz"])
     ratio = storage.formulas(worst)["ell"] / (2 * worst["nnz"])
     report.claim("Regularizing (ELLPACK)",
                  "if a few rows are much longer than average, padding overhead becomes significant",
-                 f"{worst['matrix']}: ELL has {ratio:.3g} slots an entry", verdict(ratio > 2),
-                 "by the formula, holds above 2 on any matrix: the longest row is as wide as all rows are stored")
+                 f"{worst['matrix']}: ELL has {ratio:.3g} slots per entry", verdict(ratio > 2),
+                 "counted by the formula; holds if above 2 on one matrix; ELL stores all rows as wide as the longest")
     least = sum(min(words, key=words.get) == "csr" for words in built.values())
     report.claim("Considerations", "Memory constrained? CSR",
-                 f"of built plans CSR's takes the fewest words of the four on {least} of {len(built)}",
+                 f"CSR takes the fewest words of the four built plans on {least} of {len(built)} matrices",
                  verdict(2 * least > len(built)) if built else NOT_COMPARABLE,
-                 "holds on most; COO takes less than CSR where there is at most an entry a row on average")
+                 "holds if on most; COO takes less than CSR if rows have at most one entry on average")
 
 
 def claim_of_sparse_coo(report, runs):
@@ -282,10 +288,12 @@ def claim_of_sparse_coo(report, runs):
     taken = {name: t for name, t in runs.of(device, "f32").items() if t.taken == "coo"}
     words = {name: runs.built()[name] for name, t in taken.items() if {"coo", "csr"} <= set(t.times)}
     least = sum(min(of, key=of.get) == "coo" for of in words.values())
-    report.claim(item, text, f"built plans take the fewest words of the four on {least} of {len(words)}: of CSR's " +
+    report.claim(item, text, f"COO takes the fewest words of the four built plans on {least} of {len(words)}; words "
+                             "of COO / CSR: " +
                  ", ".join(f"{of['coo'] / of['csr']:.3g} ({name})" for name, of in words.items()) if words else "-",
                  verdict(2 * least > len(words)) if words else NOT_COMPARABLE,
-                 "holds on most of those that the tree calls very sparse; its time is the leaf's claim" if words
+                 "holds if on most matrices that the tree calls very sparse; the claim on the leaf judges "
+                 "times" if words
                  else "no matrix of this leaf was measured")
 
 
@@ -301,14 +309,14 @@ def claims_of_leaves(report, runs):
         wins = sum(ratio <= SLACK for ratio in over)
         other = sorted({t.fastest for t, ratio in zip(taken.values(), over) if ratio > SLACK})
         by = runs.kernels(device, kind, leaf)
-        report.claim("Decision Tree", text, f"{device}, {kind}: within 5 % of the fastest of the four on {wins} of "
-                     f"{len(taken)}, {geometric_mean(over):.2f} times its time in the geometric mean"
+        report.claim("Decision Tree", text, f"{device}, {kind}: within 5 % of the fastest of the four formats on "
+                     f"{wins} of {len(taken)} matrices, {geometric_mean(over):.2f} times its time in the geometric mean"
                      + (f" ({geometric_mean(by_any):.2f} by the leaf's fastest kernel, with atomics or not)"
                         if geometric_mean(over) > SLACK * geometric_mean(by_any) else "")
-                     + (f"; faster: {', '.join(other)}" if other else ""),
+                     + (f"; faster on the others: {', '.join(other)}" if other else ""),
                      verdict(geometric_mean(over) <= SLACK),
-                     f"holds where that is within 5 %; by {by}" +
-                     (", not the lecture's thread a row" if leaf == "csr" and "scalar" not in by else ""))
+                     f"holds if that mean is at most 1.05; measured with {by}" +
+                     (", not the lecture's one thread per row" if leaf == "csr" and "scalar" not in by else ""))
 
 
 def claim_of_unpredictable(report, runs):
@@ -317,9 +325,9 @@ def claim_of_unpredictable(report, runs):
         if timed.taken in ("coo", "csr") and timed.of_format("hyb"):
             over.append(timed.of_format("hyb") / min(timed.times.values()))
     report.claim("Considerations", "Unpredictable? HYB (tree:unpredictable)",
-                 f"HYB takes {geometric_mean(over):.2f} times the fastest's time where rows vary" if over else "-",
+                 f"HYB takes {geometric_mean(over):.2f} times the time of the fastest format" if over else "-",
                  verdict(geometric_mean(over) <= SLACK) if over else NOT_COMPARABLE,
-                 f"{len(over)} matrices whose rows are not uniform, f32; holds within 5 %; by "
+                 f"{len(over)} matrices with rows that are not uniform, f32; holds within 5 %; measured with "
                  f"{runs.kernels('cuda', 'f32', 'hyb')}" if over else "no GPU was measured")
 
 
@@ -344,14 +352,14 @@ def claims_of_coo(report, runs, results):
         for way in ways:
             report.claim(item, way, "-", NOT_COMPARABLE, "no GPU was measured")
         return
-    why = f"8 entries a row in columns drawn at random, all rows alike or not, f32; holds below {EVEN}"
-    longer = "times as long where one row is far longer than the others"
+    why = f"time per entry with one far longer row / with equal rows, 8 random entries per row, f32; holds below {EVEN}"
+    longer = "times as long if one row is far longer than the others"
     dense = [ratio for name, ratio in atomic_over_segmented(runs).items()
              if runs.info[name]["max_row"] > LONG * runs.info[name]["nnz"]]
     report.claim(item, ways[0], f"an entry takes {atomic:.2f} {longer}" + (
         f"; {min(dense):.0f} to {max(dense):.0f} times the time of segmented sums on the {len(dense)} matrices with a "
         f"row of over {100 * LONG:.0f} % of all entries" if dense else ""), verdict(atomic < EVEN), why)
-    report.claim(item, ways[1], f"an entry takes {segmented:.2f} {longer}; with a thread a row (CSR) {scalar:.2f}",
+    report.claim(item, ways[1], f"an entry takes {segmented:.2f} {longer}; with one thread per row (CSR) {scalar:.2f}",
                  verdict(segmented < EVEN), why)
 
 
@@ -361,10 +369,11 @@ def claim_of_atomics(report, runs, results):
     without = sorted({r["kernel"] for r in ran if r.get("deterministic")})
     ratios = atomic_over_segmented(runs).values()
     report.claim("COO", "requires atomic operations",
-                 (f"{', '.join(without)}: right, the same bits in every run" if without else "no other kernel ran") +
+                 (f"{', '.join(without)}: correct without atomics, equal bits in every run" if without else
+                 "no other kernel ran") +
                  (f"; atomics take {geometric_mean(ratios):.2f} times as long (geometric mean, f32)" if ratios else ""),
                  verdict(not without) if ran else NOT_COMPARABLE,
-                 "holds where no kernel does without; the lecture qualifies it itself, \"(or segmented reduction)\""
+                 "holds if no kernel works without; the lecture itself adds \"(or segmented reduction)\""
                  if ran else "no GPU was measured")
 
 
@@ -378,9 +387,9 @@ def claim_of_columns(report, results):
                 total += 1
                 wins += times["csc"] < times["csr"]
     report.claim("Considerations", "Column ops? CSC",
-                 f"CSC is ahead of CSR in {wins} of {total} cases" if total else "-",
+                 f"CSC is faster than CSR in {wins} of {total} cases" if total else "-",
                  verdict(wins == total) if total else NOT_COMPARABLE,
-                 "products with the transposed matrix; holds where it is in all")
+                 "products with the transposed matrix; holds if in all cases")
 
 
 def claim_of_library(report, runs):
@@ -393,15 +402,15 @@ def claim_of_library(report, runs):
         each = ((name, library_over_leaves(runs, name)[0]) for name in LIBRARY)
         of_leaf = geometric_mean(t.library()[1] / t.times[t.taken] for t in all_of)
         of_best = geometric_mean(t.library()[1] / min(t.times.values()) for t in all_of)
-        report.claim(item, text, "times the time of the leaf that the tree takes: " + ", ".join(
+        report.claim(item, text, "time / time of the leaf that the tree chooses: " + ", ".join(
             f"{name} {geometric_mean(ratios):.2f} ({len(ratios)} cases)" for name, ratios in each if ratios) +
-            f"; the fastest of them on each matrix takes {of_leaf:.2f} times the time of that leaf, {of_best:.2f} "
+            f"; the fastest algorithm on each matrix takes {of_leaf:.2f} times the time of that leaf, {of_best:.2f} "
             "times that of the fastest leaf", verdict(geometric_mean(by_default) <= SLACK),
-            f"holds where {LIBRARY[0]}, the default for CSR, is within 5 % of the leaf; geometric means")
+            f"holds if {LIBRARY[0]}, the default for CSR, is within 5 % of the leaf; geometric means")
     formats = sorted({r["format"] for t in all_of for r in t.good if r["peer"]})
     report.claim("cuSPARSE Library", "auto format selection/conversion; CSR, CSC, COO, ELL, HYB",
-                 f"timed here in {', '.join(formats)}, each made by the caller" if formats else "-", NOT_COMPARABLE,
-                 "a list of features, which no measurement judges; by its manual HYB went with CUDA 11, ELL is left as "
+                 f"timed here in {', '.join(formats)}, which the caller built" if formats else "-", NOT_COMPARABLE,
+                 "a list of features, which no measurement judges; by the manual CUDA 11 removed HYB, ELL exists as "
                  "Blocked-ELL, and the caller chooses the format")
 
 
@@ -414,11 +423,11 @@ def claim_of_memory(report, runs):
                 roofs.append(best["roof"])
     middle = statistics.median(roofs) if roofs else None
     report.claim("Conclusion", "memory-bound operations",
-                 f"the fastest leaf moves CSR's bytes at {100 * middle:.0f} % of the copy bandwidth, the median of "
+                 f"bytes of CSR / time of the fastest leaf: {100 * middle:.0f} % of the copy bandwidth, the median of "
                  f"{len(roofs)} cases of {100 * min(roofs):.0f} to {100 * max(roofs):.0f} %; "
                  f"{sum(roof < 0.5 for roof in roofs)} are below half" if roofs else "-",
                  verdict(middle >= 0.5) if roofs else NOT_COMPARABLE,
-                 "holds where the median is half and more; small matrices lie in the cache" if roofs
+                 "holds if the median is at least half; small matrices fit into the cache" if roofs
                  else "no GPU was measured")
 
 
@@ -442,10 +451,10 @@ def claim_of_hardware(report, runs):
         if both:
             found.append((kind, [name for name in both if differs(gpu[name], cpu[name])], len(both)))
     report.claim(item, text, "; ".join(
-        f"{kind}: another leaf is the fastest on the CPU than on the GPU on {len(names)} of {count} matrices"
+        f"{kind}: CPU and GPU have different fastest leaves on {len(names)} of {count} matrices"
         + (f" ({', '.join(names)})" if names else "") for kind, names, count in found) or "-",
         verdict(all(names for _, names, _ in found)) if found else NOT_COMPARABLE,
-        "holds where there is one in each type, by over 5 % and the spread on both; no two GPUs are compared"
+        "holds if on at least one in each type, by over 5 % and over the spread on both; GPUs are not compared"
         if found else "not both devices were measured")
 
 
@@ -462,23 +471,24 @@ def claims_of_fill_in(report, results):
             continue
         of[dimensions], last = ours, ours[-1]
         growth = [r["factor_entries"] / r["nnz"] for r in (ours[0], last)]
-        told.append(f"{dimensions} dimensions: from {growth[0]:.1f} to {growth[1]:.1f} times A's entries at "
-                    f"{last['rows']} rows")
+        told.append(f"{dimensions} dimensions: factors have {growth[0]:.1f} times A's entries on the smallest grid, "
+                    f"{growth[1]:.1f} times on {last['rows']} rows")
         grows.append(growth[1] > 2 * growth[0])
     report.claim("Sparse Matrix", "elimination can create too many fill-in elements and explode the size of the matrix",
                  "; ".join(told) or "-", verdict(all(grows)) if grows else NOT_COMPARABLE,
-                 "holds where factors over A more than double from the smallest to the largest grid; minimum-degree "
-                 "order, the natural one is in table fill-in")
+                 "holds if this ratio more than doubles from the smallest to the largest grid; minimum-degree order "
+                 "(table fill-in also has the natural order)")
     for dimensions, ours in of.items():
         lighter = sum(r["cg_bytes"] < r["factor_bytes"] for r in ours)
         faster = sum(direct_over_cg(r) * SLACK >= 1 for r in ours)
         behind = [f"{r['rows']} rows ({direct_over_cg(r):.2f})" for r in ours if direct_over_cg(r) < 1]
         formats = ", ".join(sorted({r["cg_format"] for r in ours}))
         report.claim("Sparse Matrix", f"iterative Conjugate Gradient solvers are preferred, {dimensions} dimensions",
-                     f"less memory than the factors on {lighter} of {len(ours)} grids, no more time than factors and "
-                     f"one solve on {faster}" + (f"; these take less than CG at {', '.join(behind)}" if behind else ""),
+                     f"CG takes less memory than the factors on {lighter} of {len(ours)} grids, and no more time than "
+                     f"factors and one solve on {faster}" + (
+                     f"; time of factors and solve / CG below 1 with {', '.join(behind)}" if behind else ""),
                      verdict(lighter == faster == len(ours)),
-                     "holds: both on all grids, times within 5 % being no difference; minimum-degree order, one "
+                     "holds if both on all grids; times within 5 % count as equal; minimum-degree order, one "
                      f"right-hand side, no preconditioner, one thread; memory is counted for CSR, CG ran in {formats}")
 
 

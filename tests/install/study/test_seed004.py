@@ -104,7 +104,7 @@ class Leaves(unittest.TestCase):
         self.verdicts({"csr": 10, "hyb": 20}, "hyb", [atomic])
         claim = self.claims["Decision Tree", "uniform, max > avg: HYB"]
         self.assertIn("2.00 times its time in the geometric mean (1.20 by the leaf's fastest kernel", claim.found)
-        self.assertIn("by hyb_x_cuda", claim.why)
+        self.assertIn("with hyb_x_cuda", claim.why)
 
     def test_storage_goes_by_what_was_built(self):
         built = {"csr": 120, "coo": 144, "ell": 200, "hyb": 500}
@@ -128,7 +128,7 @@ class Leaves(unittest.TestCase):
         roofs += [product("a", f"{form}_y_cuda", 1, kind="transposed", format=form) for form in ("csr", "csc")]
         claims, _ = report_of(seed004, roofs, "004")
         claim = claims["Conclusion", "memory-bound operations"]
-        self.assertIn("at 40 % of the copy bandwidth, the median of 4 cases of 20 to 60 %; 2 are below", claim.found)
+        self.assertIn("leaf: 40 % of the copy bandwidth, the median of 4 cases of 20 to 60 %; 2 are below", claim.found)
         self.assertEqual(claim.verdict, "refuted")
 
     def test_hardware(self):
