@@ -341,7 +341,7 @@ def table(machine, cases, blocks, ranks, weak):
     one = " | ".join(TYPES) + " | efficiency"
     lines = [f"| grid | blocks | ranks | MatMult: {one} | CG: {one} |", "|---" * (3 + 2 * (len(TYPES) + 1)) + "|"]
     for dims in cases:
-        name = "x".join(map(str, dims)) + (" a rank" if weak else "")
+        name = "x".join(map(str, dims)) + (" per rank" if weak else "")
         for block in blocks:
             rows = scale(machine, dims, block, ranks, weak)
             for count, times in rows:
