@@ -120,8 +120,8 @@ def _baseline(report, points):
                      "confirmed if faster at the larger half of the sizes; the older method is this study's reading")
 
 
-ROWS_A_BLOCK = ("rows a block", "rows a block, by 8 threads each")
-BALANCE = ("threads of GetVals", "threads of GetNNZ", "blocks a multiprocessor")
+ROWS_A_BLOCK = ("rows per block", "rows per block, 8 threads per row")
+BALANCE = ("threads of GetVals", "threads of GetNNZ", "blocks per multiprocessor")
 
 
 def _best_settings(ways, kinds):

@@ -30,12 +30,12 @@ SPARSE = {"sparse 65536": "gen:random,rows=65536,cols=65536,density=1e-5"}
 QUICK_WAYS = {"even 512": "gen:random,rows=512,cols=512,density=1e-2", "rmat 256": "gen:rmat,scale=8"}
 # Settings of the printed kernel, and of the kernel with all improvements.
 WAYS = {
-    "rows a block": [f"rows={n}" for n in (2, 4, 8, 16, 32)],
-    "rows a block, by 8 threads each": [f"rows={n}:lanes=8:count=8" for n in (1, 4, 8, 16, 32)],
+    "rows per block": [f"rows={n}" for n in (2, 4, 8, 16, 32)],
+    "rows per block, 8 threads per row": [f"rows={n}:lanes=8:count=8" for n in (1, 4, 8, 16, 32)],
     "rows claimed at a time": [f"claim={n}" for n in (1, 2, 4, 16, 64)],
     "threads of GetVals": [f"lanes={n}" for n in (8, 16, 64, 128, 256)],
     "threads of GetNNZ": [f"count={n}" for n in (16, 32, 64, 256, 512)],
-    "blocks a multiprocessor": [f"blocks={n}" for n in (1, 2, 4, 8, 32, 64)],
+    "blocks per multiprocessor": [f"blocks={n}" for n in (1, 2, 4, 8, 32, 64)],
     "threads of SortCols": [f"sort={n}" for n in (32, 64, 128, 256)],
     "entries cleared": ["reset=touched"],
 }

@@ -265,7 +265,7 @@ def ways_figure(report, results, matrices):
 
 
 def together_figure(report, results, matrices):
-    kernels = {"as printed": measure.PRINTED, "reset": measure.RESET, "4 rows a block": measure.PRINTED + ":rows=4",
+    kernels = {"as printed": measure.PRINTED, "reset": measure.RESET, "4 rows per block": measure.PRINTED + ":rows=4",
                "4 rows claimed": measure.PRINTED + ":claim=4", "64 threads": measure.PRINTED + ":lanes=64",
                "all together": measure.TOGETHER}
 
