@@ -12,7 +12,8 @@ MEANS = (
     ("2.1", "CSR-Adaptive has a better speed-up than CSR-Vector, on average from 10 000 entries", ADAPTIVE, VECTOR,
      (1, 1)),
     ("2.1", "cuSPARSE has a better average speed-up than CSR-Scalar", CUSPARSE, SCALAR, (1, 1)),
-    ("2.1", "CSR-Vector is faster than cuSPARSE for float matrices, but not for double ones", VECTOR, CUSPARSE, (1, -1)),
+    ("2.1", "CSR-Vector is faster than cuSPARSE for float matrices, but not for double ones", VECTOR, CUSPARSE,
+     (1, -1)),
     ("2.1", "reduction by shuffles is more efficient than through shared memory", VECTOR, SHARED, (1, 1)),
     ("2.2", "ELL outperforms CSR-Scalar on many matrices (on average)", ELL, SCALAR, (1, 1)),
 )

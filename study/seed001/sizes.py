@@ -254,7 +254,8 @@ def show_inner(report, results):
                  "12.",
                  jobs="inner products")
     report.figure("inner", "Time with one thread per row / time with more threads per row",
-                  lambda axes: figures.lines(axes, found, "entries per row", "time of GPUSpMV-3 / GPUSpMV-3.5", logs="xy"),
+                  lambda axes: figures.lines(axes, found, "entries per row", "time of GPUSpMV-3 / GPUSpMV-3.5",
+                                             logs="xy"),
                   jobs="inner products")
     for name, points in found.items():
         over = [ratio > 1 for length, ratio in points if length > 8]

@@ -229,7 +229,7 @@ def ways_table(report, results, matrices):
         rows += [["all together", setting] + [w.gain(f"{measure.TOGETHER}:{setting}") for w in ways]
                  for setting in measure.TOGETHER_WAYS]
         report.table(f"improvements-{kind}", f"The improvements of section 6, {text}", ["what", "setting", *matrices],
-                     rows, "First row: ms of the printed kernels without SortCols. Other rows: speed-up over the first. "
+                     rows, "First row: ms of the printed kernels without SortCols. Other rows: speed-up over it. "
                      "Rows 'threads of SortCols': speed-up of this stage over its default, which depends on the "
                      "longest row.")
 
