@@ -123,6 +123,11 @@ def table(record):
                    for row in out)
 
 
+def fill(text, **indents):
+    """Breaks the text into lines of 120 columns. A number and its per cent sign stay together."""
+    return textwrap.fill(text.replace(" %", "\0%"), 120, **indents).replace("\0", " ")
+
+
 def goal_text(goal):
     """Returns a goal of a record as the page states it: "block: 1.55 (f64), 1.75 (f32)"."""
     row, _, parts = goal.rpartition(": ")
@@ -144,17 +149,17 @@ def section(question):
     for record in (record for record in map(Record, paths) if record.head["question"] == question):
         head = record.head
         about = f"**{head['title']}.** {head['machine']}, {head['date']}. Spread: {head['spread']}."
-        text = f"{textwrap.fill(about, 120)}\n\n    {head['command']}\n\n{table(record)}"
+        text = f"{fill(about)}\n\n    {head['command']}\n\n{table(record)}"
         if head["goal"]:
             bound = "at most" if "loss" in record.shows else "at least"
             goals = "; ".join(map(goal_text, head["goal"]))
             if len(head["goal"]) == 1:
                 goals = goals.removeprefix("other rows: ")
-            text += "\n" + textwrap.fill(f"Goals, {bound}: {goals}.", 120) + "\n"
+            text += "\n" + fill(f"Goals, {bound}: {goals}.") + "\n"
         if head["missed"]:
             on = f" on {head['missed_on']}" if "missed_on" in head else ""
             text += f"\nAlso missed{on}:\n\n" + "".join(
-                textwrap.fill(item, 120, initial_indent="- ", subsequent_indent="  ") + "\n" for item in head["missed"])
+                fill(item, initial_indent="- ", subsequent_indent="  ") + "\n" for item in head["missed"])
         parts.append(text)
     if not parts:
         sys.exit(f"{PAGE}: no record answers the question {question}")
