@@ -18,8 +18,8 @@ A record is bench/records/MACHINE-DATE/QUESTION.tsv. Lines that begin with # des
     missed          QUANTITY: VALUE (goal NUMBER), a missed goal whose value is not in the record
     missed_on       date of these values if it is not the date of the record
 
-A cell is the geometric mean of peer_time / time, or of the field ratio if it has a value. --check compares the page with
-the records and writes nothing.
+A cell is the geometric mean of peer_time / time, or of the field ratio if it has a value. --check compares the page
+with the records and writes nothing.
 """
 import csv
 import math
