@@ -97,7 +97,7 @@ typedef struct spry_candidate {
     double measured_setup_us; /* with copies to the device */
     const char *parameters;   /* with storage_of: of the format, else "" */
     int64_t storage_bytes;    /* with storage_of: of the format's arrays; packed may take less; -1: not computed */
-    int64_t owned_bytes;      /* part of storage_bytes that a plan allocates, next to work lists and workspace */
+    int64_t owned_bytes;      /* part of storage_bytes that a plan allocates, without work lists and workspace */
     int64_t elements;         /* stored values and indices */
     int64_t padding;          /* stored zeros that are not entries */
     bool over_limit;          /* refused for its padding or the memory limit */

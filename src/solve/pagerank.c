@@ -55,7 +55,7 @@ typedef struct ranking {
     spryi_vector_work work;
     spry_vector x, own_x, y, z; /* on the device; x is the caller's or own_x */
     spry_vector v;              /* the personalization divided by its sum, on the device; data NULL: ones */
-    buffers at;                 /* memory that the next iteration uses */
+    buffers at;                 /* memory of z, y_before and y in the next iteration */
     spryi_rank_state state;     /* the state as last read */
     spryi_recorded recorded;
 } ranking;

@@ -158,7 +158,10 @@ static spry_spmv_verification judge_rows(const spry_context *context, verify_job
     return job->found;
 }
 
-/* Verifies the rows again with duplicates added first, if rows have an infinity or NaN other than the reference. */
+/*
+ * Verifies the rows again with duplicates added first, if the result or the reference of a row is infinite or NaN and
+ * the two differ.
+ */
 static spry_status judge_merged(spry_context *context, spry_spmv_verification *v, verify_job *job, const spry_matrix *A,
                                 int64_t m, spry_error *err)
 {

@@ -1,6 +1,6 @@
 /*
- * Tests of csc and of products that add to scattered elements of y: transposition, borrowing, phases, windows,
- * patterns.
+ * Tests of csc and of products that add to scattered elements of y: transposed products, arrays read in place, phases
+ * in which no two threads write the same elements, windows of y for each thread, and patterns.
  */
 #include "support.h"
 

@@ -188,7 +188,7 @@ static void nothing_fits(void **state)
     spry_matrix_destroy(A);
 }
 
-/* A plan in the candidate's format, or in the library's choice (format NULL), has the candidate's predicted times. */
+/* Asserts that a plan in `format` (NULL: the library's choice) has the predicted times of this format's candidate. */
 static void expect_prediction(spry_context *context, const spry_matrix *A, const spry_explanation *e, const char *spec,
                               spry_spmv_options o, const char *format)
 {

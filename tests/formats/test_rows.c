@@ -1,4 +1,4 @@
-/* Tests of the inspection of row lengths, which finds a long row by halving ranges of rows, and of sets of integers. */
+/* Tests of sets of integers, and of the inspection of row lengths, which finds a long row by halving ranges of rows. */
 #include "testing.h"
 
 #include "base/number_set.h"

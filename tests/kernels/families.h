@@ -8,7 +8,7 @@ typedef struct family {
     int64_t rows, cols, nnz;
     int64_t *offsets, *columns;
     int sorted;     /* columns never decrease within a row */
-    int structured; /* format csr must find runs of strided or shared rows */
+    int structured; /* format csr must find strided runs, or rows with the columns of the row before */
     int pieces;     /* some rows are longer than a block of format csr, which stores them in pieces */
 } family;
 

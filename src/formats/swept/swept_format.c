@@ -566,7 +566,7 @@ done:
 
 /* ---- descriptor ---------------------------------------------------------------------------------------- */
 
-/* Returns the bytes for the reference kernel: sums of rows or of columns, and the rows of a block's sums. */
+/* Returns the bytes for the reference kernel: sums of rows or of columns, and the row indices of a block's sums. */
 static int64_t workspace_bytes(const void *storage, spry_type vector_type)
 {
     const spryi_swept_sizes *h = &((const spryi_swept *)storage)->sizes;

@@ -43,7 +43,8 @@ SPRYI_SWEPT_INLINE int64_t spryi_swept_cost_limit(const spryi_swept_cut *at, int
 
 /*
  * Sets the row and entry at which the block that begins at `at` ends. wanted: cost limit of the block. row: the last
- * row whose preceding rows fit the limits of cost and sums; begin .. end - 1: its entries.
+ * row such that all rows of the block before it fit the limits of cost and of the number of sums. begin .. end - 1:
+ * entries of this row.
  */
 SPRYI_SWEPT_INLINE void spryi_swept_end_of_block(spryi_swept_cut *to, const spryi_swept_cut *at, int64_t rows,
                                                  int64_t wanted, int64_t row, int64_t begin, int64_t end)

@@ -312,7 +312,7 @@ static __device__ __forceinline__ void prefetch_slice(const spryi_windowed &s, u
 #endif
 }
 
-/* Reads the lane's row and group in slice k, whose record is `own`. */
+/* Reads the row that the lane computes in slice k, and the lane's group of indices. `own` is the slice's record. */
 static __device__ __forceinline__ lane_ahead read_ahead(const spryi_windowed &s, int64_t k, uint4 own)
 {
     const int lane = threadIdx.x % LANES;

@@ -201,7 +201,7 @@ static spry_status symbolic(spryi_device_product *product, spry_error *err)
     return status;
 }
 
-/* Stores columns in C that counting found but could not keep. */
+/* Stores columns in C that the counting phase found but had no memory for. */
 static spry_status find_columns(gpu_work *w, const gpu_result *C, spry_error *err)
 {
     w->follows = false;
