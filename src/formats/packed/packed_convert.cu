@@ -484,8 +484,8 @@ static __device__ void fill_full(const packed_rows<P> &a, const spryi_packed_dra
 }
 
 /*
- * Fills a slice of any kind, slot by slot. Called by a warp. Returns a mask for DIAGONALS: bit k is set if the lane's row
- * has an entry in slot k.
+ * Fills a slice of any kind, slot by slot. Called by a warp. Returns a mask for DIAGONALS: bit k is set if the lane's
+ * row has an entry in slot k.
  */
 template <typename V, typename P>
 static __device__ uint32_t fill_slots(const packed_rows<P> &a, const spryi_packed_draft *n, target<V> to)
