@@ -114,7 +114,7 @@ static cli_run run_of(const arguments *a, const spry_cg_result *r, int64_t count
                      .convergence = c};
 }
 
-/* Returns true if A or b was refused. Then x is undefined, and the message is the only result. */
+/* Returns true if A or b was refused. Then x is undefined. */
 static bool is_refused(const spry_cg_result *r)
 {
     return !r->kernel[0] || (r->verdict == SPRY_VERDICT_NOT_FINITE && r->iterations == 0 && r->converged == 0);

@@ -132,7 +132,10 @@ spry_status spryi_triple_create_result(spry_spgemm_plan *plan, spry_error *err);
 /* Returns the number of threads: options.threads or the context's, less if there is little work. */
 int spryi_triple_threads(const spry_spgemm_plan *plan, int64_t work);
 
-/* Returns the number of threads, at least 1, whose workspaces of `bytes` bytes each fit into the limit. */
+/*
+ * Returns the number of threads, at least 1, whose workspaces of `bytes` bytes each fit into half of the memory that
+ * the limit leaves.
+ */
 int spryi_triple_threads_that_fit(const spryi_triple_memory *memory, int threads, int64_t bytes);
 
 /* Returns `bytes` rounded up to a cache line, so that parts of a block are aligned. */

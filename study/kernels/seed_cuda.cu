@@ -9,17 +9,19 @@
  * Work: one group of threads with one table computes a row of C. The group processes one row of B at a time, so two
  *       threads never update the same entry. A block has one group, or more (rows=N). Rows are assigned to groups in
  *       advance, or a group that has finished its rows claims the next N rows by atomicAdd (claim=N).
- * Cost: tables are cleared for each row, which costs rows times columns. With reset=touched, each row clears only the
- *       table entries that were used for that row, and all tables are cleared once. A table has `cols` elements per
- *       group, so less memory allows fewer blocks. SortCols: one thread sorts a bucket. The number of threads is the
- *       largest number of buckets of a row, longest row / 2 + 1, in whole warps, 32 to 256 (the paper: "a number of
- *       threads based on maxRowNNZ").
+ * Cost: tables are cleared for each row, which costs rows times columns. With reset=printed, GetNNZ skips rows of A
+ *       without entries before it clears, and every lane of GetVals clears the table from its own element on, as the
+ *       listings do. With reset=touched, each row clears only the table entries that were used for that row, and all
+ *       tables are cleared once. A table has `cols` elements per group, so less memory allows fewer blocks. SortCols:
+ *       one thread sorts a bucket. The number of threads is the largest number of buckets of a row, longest row / 2 +
+ *       1, in whole warps, 32 to 256 (the paper: "a number of threads based on maxRowNNZ").
  * Source: seed 002, section 4; together: section 6.
- * Differences from the paper: reads rows of A where the listing reads rows of C, and entries where the listing reads
- *       rows. GetNNZ strides by its number of threads and adds up the counts of all threads. Barriers replace the
- *       assumption of lockstep. Entries with value 0 are kept. Supports 64-bit values. All threads read their buckets
- *       before any bucket is added. GetNNZ finds the longest row, for which the paper calls Thrust. The order of a
- *       row's entries is not fixed, but the order of each sum is, so sorted rows are equal bit for bit.
+ * Differences from the paper: with reset=all, GetNNZ also clears for rows of A without entries, and GetVals clears each
+ *       element once. Reads rows of A where the listing reads rows of C, and entries where the listing reads rows.
+ *       GetNNZ strides by its number of threads and adds up the counts of all threads. Barriers replace the assumption
+ *       of lockstep. Entries with value 0 are kept. Supports 64-bit values. All threads read their buckets before any
+ *       bucket is added. GetNNZ finds the longest row, for which the paper calls Thrust. The order of a row's entries
+ *       is not fixed, but the order of each sum is, so sorted rows are equal bit for bit.
  */
 #include "study/kernels/seeds_cuda.cuh"
 
@@ -41,6 +43,7 @@ struct seed_way {
     int claim;          /* rows that a group claims at a time; 0: rows are assigned in advance */
     int sort;           /* threads of SortCols; 0: by the longest row */
     bool reset_touched; /* clears only the table entries that a row used */
+    bool reset_printed; /* clears tables as the listings do: GetNNZ skips empty rows of A, GetVals steps by 1 */
 };
 
 enum seed_mark { AT_COUNT, AT_COUNTED, AT_SCAN, AT_SCANNED, AT_FILL, AT_FILLED, AT_SORTED };
@@ -139,6 +142,11 @@ static __global__ void __launch_bounds__(MOST_THREADS)
     row_cursor cursor;
     first_row(&cursor, g, way.claim, number, groups, r.rows, claimed, &shared_row[g.own]);
     while (cursor.row >= 0) {
+        if (way.reset_printed && r.A.p.get(r.first + cursor.row) == r.A.p.get(r.first + cursor.row + 1)) {
+            group_barrier(g); /* counts has been cleared */
+            next_row(&cursor, g, way.claim, groups, r.rows, claimed, &shared_row[g.own]);
+            continue;
+        }
         if (!way.reset_touched) {
             for (int64_t j = g.lane; j < r.B.cols; j += g.lanes) table[j] = -1;
             group_barrier(g);
@@ -168,6 +176,7 @@ template <typename V> static __global__ void __launch_bounds__(MOST_THREADS)
     const int number = blockIdx.x * way.rows + g.own, groups = gridDim.x * way.rows;
     int32_t *table = tables + (int64_t)number * r.B.cols;
     unsigned *back = &backs[g.own];
+    const int step = way.reset_printed ? 1 : g.lanes; /* the listing has ++i, so each lane clears nearly all elements */
     row_cursor cursor;
     first_row(&cursor, g, way.claim, number, groups, r.rows, claimed, &shared_row[g.own]);
     if (g.lane == 0) *back = 0;
@@ -175,7 +184,7 @@ template <typename V> static __global__ void __launch_bounds__(MOST_THREADS)
         const int64_t at = Cp[cursor.row];
         const unsigned entries = (unsigned)(Cp[cursor.row + 1] - at);
         if (!way.reset_touched)
-            for (int64_t j = g.lane; j < r.B.cols; j += g.lanes) table[j] = -1;
+            for (int64_t j = g.lane; j < r.B.cols; j += step) table[j] = -1;
         group_barrier(g);
         for (int64_t k = r.A.p.get(r.first + cursor.row); k < r.A.p.get(r.first + cursor.row + 1); k++) {
             const int64_t i = __ldg(r.A.j + k), end = r.B.p.get(i + 1);
@@ -333,13 +342,14 @@ static seed_way printed(void)
 static spry_status resolve(seed_way *way, const spryi_device_product *product, bool together, spry_error *err)
 {
     seed_way w = together ? together_for(product) : printed();
-    const int64_t reset = product->kernel_parameters[SPRYI_SEED_RESET]; /* all, touched */
+    const int64_t reset = product->kernel_parameters[SPRYI_SEED_RESET]; /* all, touched, printed */
     w.rows = given_or(product, SPRYI_SEED_ROWS, w.rows);
     w.lanes = power_or(product, SPRYI_SEED_LANES, SPRYI_SEED_LEAST_LANES, w.lanes);
     w.claim = given_or(product, SPRYI_SEED_CLAIM, w.claim);
     w.blocks = given_or(product, SPRYI_SEED_BLOCKS, w.blocks > 0 ? w.blocks : w.rows < 16 ? 16 / w.rows : 1);
     w.sort = power_or(product, SPRYI_SEED_SORT, SPRYI_SEED_LEAST_SORT, 0);
     w.reset_touched = reset > 0 ? reset == 2 : w.reset_touched;
+    w.reset_printed = reset == 3;
     int most = 128; /* default of count: as printed, or less to fit in a block */
     while (most * w.rows > MOST_THREADS) most /= 2;
     w.count = power_or(product, SPRYI_SEED_COUNT, SPRYI_SEED_LEAST_LANES, together ? w.lanes : most);

@@ -1,7 +1,10 @@
 /* Three sequential algorithms for sparse products, for reading and comparison (seeds.h). */
 #ifdef SPRY_V
 
-/* Computes row i of A times column j of B. Sets *has_entry to whether they share an index. */
+/*
+ * Computes row i of A times column j of B. Sets *has_entry to whether they share an index. The search for an entry of A
+ * ends at the entry of B with its index, as in the listing. Entries of B at one position are stored in sequence.
+ */
 static SPRY_V SPRY_FN(dot)(const spryi_spgemm_job *job, int64_t i, int64_t j, bool *has_entry)
 {
     const SPRY_P *Ap = job->a.offsets, *Bp = job->b_columns.offsets;
@@ -10,11 +13,12 @@ static SPRY_V SPRY_FN(dot)(const spryi_spgemm_job *job, int64_t i, int64_t j, bo
     SPRY_V sum = 0;
     *has_entry = false;
     for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++)
-        for (SPRY_P t = Bp[j]; t < Bp[j + 1]; t++)
-            if (Aj[k] == Bi[t]) {
-                sum += Ax[k] * Bx[t];
-                *has_entry = true;
-            }
+        for (SPRY_P t = Bp[j]; t < Bp[j + 1]; t++) {
+            if (Aj[k] != Bi[t]) continue;
+            for (; t < Bp[j + 1] && Bi[t] == Aj[k]; t++) sum += Ax[k] * Bx[t];
+            *has_entry = true;
+            break;
+        }
     return sum;
 }
 
@@ -222,7 +226,7 @@ SIZES(smmp, sizeof(int64_t), 1)
 KERNEL(spgemm_seed_dot_cpu, dot, dot_table, dot_table, 1,
        "each row of A times each column of B, which is converted to CSC: the paper's sequential listing", SEED "2.2")
 KERNEL(spgemm_seed_dense_cpu, dense, dense_counts, dense_fills, 0,
-       "sums each row in an array of all columns, which is reset and searched for each row", SEED "4")
+       "sums each row in an array of all columns, which is reset and searched for each row", SEED "3.3")
 KERNEL(spgemm_smmp_cpu, smmp, smmp_counts, smmp_fills, 0,
        "two passes on one thread; a linked list in one array holds the columns of a row, which are sorted at the end",
        "R. E. Bank, C. C. Douglas, Sparse Matrix Multiplication Package (SMMP), 1993")

@@ -113,8 +113,8 @@ static PetscErrorCode make_shifted(MatType type, PetscInt shift, PetscInt skip, 
 }
 
 /*
- * aijspry computes products with a full diagonal, even if operands lack a diagonal entry. PETSc computes other
- * products.
+ * aijspry computes a product if every diagonal entry of the result is stored, even if an operand lacks a diagonal
+ * entry. It leaves all other products to PETSc.
  */
 static PetscErrorCode products_and_diagonals(MatProductType type)
 {

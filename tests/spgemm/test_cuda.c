@@ -86,6 +86,8 @@ static void ways_of_the_seed(void **unused)
         "spgemm_seed_getvals_cuda:rows=2:lanes=512:count=512:blocks=2:sort=32",
         "spgemm_seed_getvals_cuda:claim=5:blocks=32:sort=256",
         "spgemm_seed_getvals_cuda:reset=touched:sort=128",
+        "spgemm_seed_getvals_cuda:reset=printed",
+        "spgemm_seed_getvals_cuda:reset=printed:rows=4:claim=2",
         "spgemm_seed_getvals_cuda:reset=touched:rows=16:lanes=8:claim=3",
         "spgemm_seed_together_cuda:lanes=64:rows=16",
         "spgemm_seed_together_cuda:reset=all:claim=0:count=128:rows=1",

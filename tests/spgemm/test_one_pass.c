@@ -194,8 +194,8 @@ static void little_address_space(void **unused)
 }
 
 /*
- * One pass cuts C into pieces of one row each. The list of these pieces needs more bytes than the list of two phases.
- * No limit of at least least_bytes is refused, even if only this list exceeds the limit.
+ * One pass cuts C into pieces of one row each. This list of pieces needs more bytes than the list for two phases. If
+ * only the longer list exceeds the limit, two phases are used, so that no limit of at least least_bytes is refused.
  */
 static void limits(void **unused)
 {

@@ -172,7 +172,7 @@ static spryi_work cpu_work(const spryi_product *p)
                         .blocks = n * f->slots * (b - 1) / b};
 }
 
-/* Returns the number of warps for each slice. */
+/* Returns an estimate of the number of warps for each slice. */
 static double warps_of(double slices)
 {
     static const double ALL = 8448; /* number of slices with one warp each that an H200 runs at a time */

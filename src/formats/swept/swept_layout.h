@@ -42,9 +42,9 @@ SPRYI_SWEPT_INLINE int64_t spryi_swept_cost_limit(const spryi_swept_cut *at, int
 }
 
 /*
- * Sets the row and entry at which the block that begins at `at` ends. wanted: cost limit of the block. row: the last
- * row such that all rows of the block before it fit the limits of cost and of the number of sums. begin .. end - 1:
- * entries of this row.
+ * Sets the row and entry at which the block that begins at `at` ends. wanted: the result of spryi_swept_cost_limit.
+ * row: the last row such that all rows of the block before it fit the limits of cost and of the number of sums.
+ * begin .. end - 1: entries of this row.
  */
 SPRYI_SWEPT_INLINE void spryi_swept_end_of_block(spryi_swept_cut *to, const spryi_swept_cut *at, int64_t rows,
                                                  int64_t wanted, int64_t row, int64_t begin, int64_t end)
@@ -165,7 +165,7 @@ spryi_swept_search spryi_swept_search_for(const spryi_swept_sizes *h, int64_t le
  * sizes.blocks + 1 elements.
  */
 void spryi_swept_build_blocks(spryi_swept *s, const spryi_swept_cut *cuts);
-/* Returns the limit of the sums of a block when further sums are assigned. */
+/* Returns the largest number of sums of a block, the further sums of rows included. */
 int64_t spryi_swept_most_sums(const spryi_swept *s, const spryi_swept_cut *cuts);
 /*
  * Sets the blocks' positions in the arrays, and the arrays' sizes. Returns SPRY_TOO_LARGE if a block has too many

@@ -2,8 +2,8 @@
  * The product by rows (rows.h) with AVX-512. 64-bit columns gain little and use the portable instances.
  *
  * Idea: runs of rows that share one order of products are computed together. Each other row uses the method that suits
- *       it. The row is copied, repeats the row before, or is summed in two registers, in a dense window with bits or
- *       flags, or in a hash table.
+ *       it. The row is copied, takes its columns from the row before, or is summed in two registers, in a dense window
+ *       with bits or flags, or in a hash table.
  * Work: pieces of rows. Idle threads fetch the next piece.
  * Cost: products * (value + index) bytes read, mostly from caches; C written once.
  * Source: F. G. Gustavson, Two Fast Algorithms for Sparse Matrices, 1978; repeating rows: this library.

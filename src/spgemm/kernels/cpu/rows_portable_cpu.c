@@ -1,8 +1,8 @@
 /*
  * The product by rows (rows.h) in portable C. Only these instances have 64-bit columns.
  *
- * Idea: each row uses the method that suits it. The row is copied, repeats the row before, or is summed in a dense
- *       window or a hash table.
+ * Idea: each row uses the method that suits it. The row is copied, takes its columns from the row before, or is summed
+ *       in a dense window or a hash table.
  * Work: pieces of rows. Idle threads fetch the next piece.
  * Cost: products * (value + index) bytes read, mostly from caches; C written once.
  * Source: F. G. Gustavson, Two Fast Algorithms for Sparse Matrices, 1978; repeating rows: this library.
