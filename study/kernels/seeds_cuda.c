@@ -39,8 +39,7 @@ static const char *const sorts[] = {"32", "64", "128", "256", NULL};
         "count=4|8|16|32|64|128|256|512 (threads per row of GetNNZ; " count "); "                                      \
         "blocks=NUMBER (blocks per multiprocessor; " blocks "); "                                                      \
         "claim=NUMBER (rows claimed at a time, 0: rows are fixed; " claim "); "                                        \
-        "reset=all|touched|printed (table entries that are cleared for each row; printed: by the listings' "           \
-        "loops; " reset "); "                                                                                          \
+        "reset=all|touched|printed (table entries that are cleared for each row; printed: as listed; " reset "); "     \
         "sort=32|64|128|256 (threads of SortCols; by the longest row)"
 
 SEED(older, "B converted to columns, rows of A times columns of B: the paper's older method", PAPER ", [3]",

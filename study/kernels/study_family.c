@@ -13,6 +13,20 @@ KERNEL(coo, atomic, 1, "one thread per entry, added to y with atomics", "Evtushe
 KERNEL(hyb, atomic, 1, "ELL with one thread per row, then the COO part with atomics",
        "Evtushenko 2019 and Sparse Methods, HYB, in ordered launches; Bell and Garland 2008, 4.5")
 
+static const spryi_parameter adaptive[] = {{"nnz_per_wg", 0, 0, "entries and threads per row block"}, {0}};
+static const char *const block_sizes[] = {"64", "256", "1024", NULL};
+const spryi_kernel spryi_csr_adaptive_listing_cuda = {
+    SPRYI_KERNEL_OF("csr", "adaptive_listing", "cuda"),
+    .idea = "CSR-Adaptive as listed: one thread per entry of a row block, rows added up in shared memory",
+    .source = "Evtushenko 2019, listings 4 and 5",
+    .study = 1,
+    .pattern = 1,
+    .operations = SPRYI_OP_SPMV,
+    .parameters.list = adaptive,
+    .parameters.words = {block_sizes},
+    .parameters.text = "nnz_per_wg=64|256|1024 (entries and threads per row block; 64)",
+};
+
 KERNEL(hyb, one_launch, 1, "both parts in one launch, with atomics on a cleared y", "Evtushenko 2019, listing 8")
 
 #define CPU(name) &spryi_##name##_cpu,

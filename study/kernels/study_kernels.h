@@ -12,6 +12,7 @@
 #define SPRYI_STUDY_KERNELS(CPU, CUDA)                                                                                 \
     CPU(csr_reference)                                                                                                 \
     CUDA(csr_vector_shared)                                                                                            \
+    CUDA(csr_adaptive_listing)                                                                                         \
     CPU(csc_reference)                                                                                                 \
     CUDA(coo_atomic)                                                                                                   \
     CUDA(hyb_one_launch)                                                                                               \
