@@ -10,6 +10,14 @@
 KERNEL(csr, vector_shared, 0, "one warp per row, sums in shared memory",
        "Meister 2013, CSR kernel 2 with reduce; Bell and Garland 2008, 4.3")
 KERNEL(coo, atomic, 1, "one thread per entry, added to y with atomics", "Evtushenko 2019 and Sparse Methods, COO")
+const spryi_kernel spryi_ell_listing_cuda = {
+    SPRYI_KERNEL_OF("ell", "listing", "cuda"),
+    .idea = "ELL as listed: one thread per row, padding is multiplied",
+    .source = "Evtushenko 2019, listing 6; Bell and Garland 2008, 4.1",
+    .study = 1,
+    .operations = SPRYI_OP_SPMV,
+};
+
 KERNEL(hyb, atomic, 1, "ELL with one thread per row, then the COO part with atomics",
        "Evtushenko 2019 and Sparse Methods, HYB, in ordered launches; Bell and Garland 2008, 4.5")
 
