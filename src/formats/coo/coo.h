@@ -8,9 +8,10 @@
  * Entries are sorted by row. For a CSR matrix only the row indices are built, and columns and values are borrowed. A
  * COO matrix known to be sorted is borrowed. Any other matrix is sorted into a copy.
  *
- * The entries are cut into blocks of SPRYI_COO_BLOCK entries, for any number of threads. The sum of a block's first row
- * goes to the workspace, because the row may have begun in the previous block. These sums are added to y in order after
- * all blocks are done. Transposed products use shared/column_windows.h, with parts of equal numbers of entries.
+ * The entries are cut into blocks of SPRYI_COO_BLOCK entries, whatever the number of threads is. The sum of a block's
+ * first row goes to the workspace, because the row may have begun in the previous block. These sums are added to y in
+ * order after all blocks are done. Transposed products use shared/column_windows.h, with parts of equal numbers of
+ * entries.
  */
 #pragma once
 

@@ -14,7 +14,10 @@
 spry_status spry_cuda_coo_split(const spryi_device *device, void **splits, int64_t *bytes, const spry_arrays *a,
                                 spry_type type, int every_row, spry_error *err);
 void spry_cuda_coo_discard(const spryi_device *device, void *splits);
-/* Returns the bytes of workspace. It must be zero before the first run; each run sets its counters to zero again. */
+/*
+ * Returns the bytes of workspace. The workspace must be filled with zeros before the first run. Each run sets the
+ * counters in it to zero again.
+ */
 int64_t spry_cuda_coo_workspace(const void *splits);
 
 /*

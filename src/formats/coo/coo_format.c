@@ -60,7 +60,7 @@ static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_
 {
     (void)context, (void)err;
     spry_arrays a = request->A->a;
-    /* the layout of arrays that can be borrowed */
+    /* arrays of A can be borrowed only if their values have the requested type */
     const spry_layout from = a.value_type == request->value_type ? a.layout : SPRY_LAYOUT_DEFAULT;
     a.layout = SPRY_COO;
     a.value_type = request->value_type;
@@ -109,7 +109,7 @@ static int64_t workspace_bytes(const void *storage, spry_type vector_type)
     return s->block_count * (int64_t)sizeof(double);
 }
 
-/* The casts remove const: on a device the arrays are the plan's own copies. */
+/* The casts remove const. This is safe because on a device the arrays are the plan's own copies. */
 static int device_sections(void *storage, spryi_section *sections)
 {
     spry_arrays *a = &((spryi_coo *)storage)->a;

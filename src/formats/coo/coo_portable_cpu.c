@@ -17,8 +17,9 @@
 #include <math.h>
 
 /*
- * Computes y = alpha*A*x + beta*y. `blocks` adds alpha times each row's sum to y. The sum of a block's first row is an
- * exception: it goes unscaled to workspace[block], an f64. If alpha is not finite, one thread multiplies row by row.
+ * Computes y = alpha*A*x + beta*y. The function `blocks` adds alpha times each row's sum to y. The sum of a block's
+ * first row is an exception: it goes unscaled to workspace[block], an f64. If alpha is not finite, one thread
+ * multiplies row by row.
  */
 static spry_status run_segmented(const spryi_run_args *args, spryi_block_fn blocks, spry_error *err);
 

@@ -5,11 +5,11 @@
  *       Each thread adds up ITEMS consecutive products and writes y of rows that begin and end among them. The sums of
  *       its first and last row go through a segmented scan over the block's threads. A block whose entries are all in
  *       one row only adds up their products, and reads no row indices.
- * Work: block b begins at the first row that begins within `slack` entries after entry b * tile. Then it shares no row
- *       with the previous block. If no row begins there, block b begins at entry b * tile and cuts a row. The blocks
- *       with parts of a cut row form a chain: each block writes the sum of its part, and the block that finishes last
- *       adds up these sums in order. Rows without entries are found when the plan is built (one bit per row).
- *       Additional blocks write y of these rows, so that each y is written once.
+ * Work: if a row begins within `slack` entries after entry b * tile, block b begins at the first such row, and shares
+ *       no row with the previous block. Otherwise block b begins at entry b * tile and cuts a row. The blocks with
+ *       parts of a cut row form a chain: each block writes the sum of its part, and the block that finishes last adds
+ *       up these sums in order. Rows without entries are found when the plan is built (one bit per row). Additional
+ *       blocks write y of these rows, so that each y is written once.
  * Cost: bytes of COO, one write of y, 24 bytes per block, and one bit per row if there are empty rows. Deterministic
  *       for any row lengths.
  * Source: Bell and Garland 2008, 4.4 (segmented reduction of COO); Blelloch, Heroux and Zagha, Segmented operations
@@ -25,8 +25,8 @@ extern "C" {
 #include <stdlib.h>
 
 /*
- * Resident threads per multiprocessor, which has 65536 registers: each thread has at least 40. Turing supports at most
- * 1024 threads.
+ * Resident threads per multiprocessor. A multiprocessor has 65536 registers, so each thread has at least 40. Turing
+ * supports at most 1024 threads.
  */
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 800
 enum { RESIDENT_F64 = 1024, RESIDENT_F32 = 1024 };
@@ -101,8 +101,8 @@ template <typename V> static __device__ void finish_chain(const coo_splits s, in
 }
 
 /*
- * Inclusive segmented scan over a warp. Each lane gets the sum of the lanes from the last one with `starts` set, or
- * lane 0, up to itself.
+ * Inclusive segmented scan over a warp. A segment begins at lane 0 and at each lane with `starts` set. Each lane gets
+ * the sum of the lanes of its segment up to itself.
  */
 template <typename V> static __device__ __forceinline__ void scan_warp(V *sum, int *starts)
 {
@@ -119,8 +119,9 @@ template <typename V> static __device__ __forceinline__ void scan_warp(V *sum, i
 }
 
 /*
- * Exclusive segmented scan over the block. Returns the sum of the preceding threads, from the last one with `starts`
- * set. sum_of_warp and warp_starts are scratch arrays with one element per warp.
+ * Exclusive segmented scan over the block. A segment begins at thread 0 and at each thread with `starts` set. Returns
+ * the sum of the preceding threads, from the start of the previous thread's segment on. sum_of_warp and warp_starts are
+ * scratch arrays with one element per warp.
  */
 template <int THREADS, typename V> static __device__ V scan_block(V sum, int starts, V *sum_of_warp, int *warp_starts)
 {

@@ -6,7 +6,7 @@
  *       by the column's bits, the indices give the source of each entry of the result. The row indices of all entries
  *       are computed first (as for COO), so that the last step gathers rows and values. A bisection of the sorted keys
  *       gives the offsets, one thread per column.
- * Work: one thread per entry in all other steps, so that the lengths of rows and columns have no effect.
+ * Work: one thread per entry in all steps except the bisection, so that the lengths of rows and columns have no effect.
  * Cost: the sort moves about 16 bytes per entry for each 8 bits of the column index (2 or 3 passes), and the other
  *       steps move about 60 bytes per entry. Together, these are the bytes of about 10 products with f64. Scratch
  *       memory: 20 bytes per entry.

@@ -9,7 +9,7 @@ extern "C" {
 }
 #include "device/cuda/kernels.h"
 
-/* csr's descriptors are compile-time constants, so they are initialized before these */
+/* csr's descriptors are compile-time constants, so they are initialized before the descriptors below */
 const spryi_kernel_functions spry_cuda_csc_scatter = {"csc_scatter_cuda",
                                                       spry_cuda_csr_scatter.spmv_t,
                                                       NULL,

@@ -169,7 +169,7 @@ typedef struct spryi_csr_range {
 /* Blocks first .. last - 1. */
 typedef struct spryi_csr_chunk {
     int64_t first, last;
-    int64_t ranges_begin, ranges_end; /* phases: columns of y that the chunk sets before it scatters */
+    int64_t ranges_begin, ranges_end; /* phases: indices in `ranges` of the elements of y that the chunk sets */
     spryi_csr_range window;           /* windows: columns of the chunk's private copy */
     int64_t at;                       /* windows: offset of the copy in the workspace, in elements */
 } spryi_csr_chunk;
@@ -200,7 +200,7 @@ enum { SPRYI_CSR_SUMS = 16 };
 enum {
     SPRYI_CSR_COLUMN_MAJOR =
         4, /* number of column-major vectors that CPU kernels multiply together (csr_column_major.c) */
-    SPRYI_CSR_COLUMN_MAJOR_MEAN = 8 /* largest mean row length for which this reduces time */
+    SPRYI_CSR_COLUMN_MAJOR_MEAN = 8 /* largest mean row length for which multiplying them together reduces time */
 };
 
 /* The storage of format csr. */

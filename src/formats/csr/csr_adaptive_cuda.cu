@@ -165,7 +165,7 @@ static void launch_shape(const spryi_run_args *args, part_workspace<V> at)
 template <typename V, typename P, typename J>
 static spry_status launch(const spryi_run_args *args, part_workspace<V> at, const char *name, spry_error *err)
 {
-    /* the parameter is a position in its list of words, from 1; 0: default */
+    /* the value of the parameter is the position of the user's word in its list, counted from 1; 0: default */
     switch (args->kernel_parameters[SPRYI_CSR_NNZ_PER_WG]) {
     case 1: launch_shape<row_block_shape<V, 256>, V, P, J>(args, at); break;
     case 2: launch_shape<row_block_shape<V, 512>, V, P, J>(args, at); break;

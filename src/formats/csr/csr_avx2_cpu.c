@@ -2,9 +2,9 @@
  * csr_avx2_cpu: CSR with AVX2 and FMA.
  *
  * Idea: a step multiplies four f64 or eight f32 entries of a row and gathers x. The remaining entries of a row are
- *       added one by one, since gathers are not masked. Short rows take four entries per step without gathers. Strided
- *       and shared runs are multiplied as in csr_avx512_cpu. Patterns use the loops of csr_portable_cpu, compiled for
- *       this level.
+ *       added one by one, since gathers are not masked. In short rows, a step multiplies four entries and loads x
+ *       without gathers. Strided and shared runs are multiplied as in csr_avx512_cpu. Patterns use the loops of
+ *       csr_portable_cpu, compiled for this level.
  * Work: one thread per block of rows or piece of a long row.
  * Cost: bytes of CSR, without the columns that runs (csr.h) do not read. A strided run reads only the columns of its
  *       first row, and a group of rows with shared columns reads them once.

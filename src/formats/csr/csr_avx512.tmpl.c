@@ -144,7 +144,7 @@ SPRYI_INLINE void SPRY_FN(packed_group)(const spryi_csr_job *job, int64_t i, int
         VEC low = LOAD(product + k), high = LOAD(product + k + LANES);
         __m512i at = INDEX(max)(start, SPRYI_TYPED(index_in_all)(k));
         const __m512i end = INDEX(min)(stop, SPRYI_TYPED(index_in_all)(k + 2 * LANES));
-        /* four steps per test, even if not needed: most groups avoid a branch that is often mispredicted */
+        /* four steps per test, even if fewer are needed: most groups then avoid a branch that is often mispredicted */
         do {
             for (int step = 0; step < 4; step++, at = INDEX(add)(at, one))
                 sum = MASK_ADD(sum, INDEX_LESS(at, end), SPRYI_MM512(permutex2var)(low, at, high));
@@ -255,7 +255,8 @@ static void SPRY_FNJ(piece_ones)(const spryi_csr_job *job, const spryi_csr_block
 /* ---- rows with a constant stride ------------------------------------------------------------------------- */
 
 /*
- * Multiplies `rows` <= LANES rows of a strided run, one per lane. Entries j of the rows use contiguous elements of x.
+ * Multiplies `rows` <= LANES rows of a strided run, one per lane. Entries with the same index j in their rows are
+ * multiplied by contiguous elements of x.
  */
 SPRYI_INLINE void SPRY_FNJ(strided_group)(const spryi_csr_job *job, int64_t i, const SPRY_S *Ax, const SPRY_J *Aj,
                                           const SPRY_V *x, int64_t length, int rows)
@@ -265,7 +266,7 @@ SPRYI_INLINE void SPRY_FNJ(strided_group)(const spryi_csr_job *job, int64_t i, c
     VEC sum = ZERO(), second = ZERO(), v[4];
     int64_t j = 0;
     for (; j + 4 <= length; j += 4) {
-        /* four columns are read per step: prefetch as many bytes, in memory order */
+        /* each step reads four columns, and prefetches the same number of bytes, in memory order */
         for (int64_t c = j; c < j + 4; c++) spryi_prefetch(Ax, c * column_bytes + SPRYI_AHEAD_STEPPED);
         SPRYI_JOIN(four_columns, SPRYI_TYPE_TAG)(Ax + j, length, 0xf, rows, rows == LANES, v);
         sum = FMA(v[0], MASKZ_LOAD(live, x + Aj[j]), sum);
@@ -432,8 +433,8 @@ SPRYI_INLINE void SPRY_FN(span_rows_of)(const spryi_csr_job *job, int64_t begin,
 }
 
 /*
- * Each row has at least `least` spans, some of which may be empty. They are multiplied without a test for the row's
- * end.
+ * Each row has at least `least` spans, some of which may be empty. The first `least` spans of a row are multiplied
+ * without a test for the row's end.
  */
 static void SPRY_FN(span_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, const spryi_csr_span *span,
                                int least)

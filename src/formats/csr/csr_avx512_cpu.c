@@ -1,12 +1,12 @@
 /*
  * csr_avx512_cpu: CSR with AVX-512.
  *
- * Idea: a step multiplies a register of a row's entries, eight f64 or sixteen f32. The last step of a row is masked,
- *       and x is collected by loads and inserts. Short rows form groups of LANES rows, so that one tree of additions
- *       computes all their sums. For very short rows, all products are computed regardless of rows and then assigned to
- *       rows. In strided and shared runs (csr.h), not all columns are read and not all x are gathered. With spans no
- *       columns are read: one load brings x of the next entries of a row or of a group of shared rows. Software
- *       prefetch of the matrix alone makes products a third faster.
+ * Idea: a step multiplies a register of a row's entries, eight f64 or sixteen f32. The last step of a row is masked.
+ *       Every step loads x element by element, without gather instructions. Short rows form groups of LANES rows, so
+ *       that one tree of additions computes all their sums. For very short rows, all products are computed regardless
+ *       of rows and then assigned to rows. In strided and shared runs (csr.h), not all columns are read, and not all x
+ *       are loaded element by element. With spans no columns are read: one load brings x of the next entries of a row
+ *       or of a group of shared rows. Software prefetch of the matrix makes products a third faster.
  * Work: one thread per block of rows or piece of a long row.
  * Cost: bytes of CSR, without the columns that runs do not read. A strided run reads only the columns of its first row,
  *       and a group of rows with shared columns reads them once. A span takes 8 bytes and replaces the columns of its

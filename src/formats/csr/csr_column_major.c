@@ -4,7 +4,7 @@
  * Idea: each entry is multiplied by x of up to four vectors, so that the matrix is read once per four vectors. An entry
  *       then reads four cache lines of x, while row-major vectors need one. This reduces time if rows are short and
  *       nearby rows use the same lines, as on meshes. Otherwise the plan copies the vectors to row-major (plan/run.c).
- * Work: one thread per block of rows. The matrix must have no rows in pieces.
+ * Work: one thread per block of rows. No row of the matrix may be cut into pieces.
  * Cost: bytes of CSR once per four vectors, X and Y once. Source: this library.
  */
 #ifndef SPRY_FN
@@ -30,8 +30,9 @@ static int add_line(int64_t *lines, int count, int64_t line)
 }
 
 /*
- * Inspects up to 32 samples of 8 consecutive rows. Returns 1 if, on average, at least two entries of a sample use the
- * same cache line of x. Returns 0 if they do not, if rows are in pieces, or if the mean row is too long.
+ * Inspects up to 32 samples of 8 consecutive rows. Returns 1 if, on average, at least two entries of a sample use each
+ * cache line of x that the sample uses. Otherwise returns 0. Also returns 0 if rows are cut into pieces or the mean row
+ * is too long.
  */
 int spryi_csr_supports_column_major(const void *storage)
 {

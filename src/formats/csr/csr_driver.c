@@ -114,7 +114,9 @@ static void run_units(const spryi_run_args *args, int64_t begin, int64_t end)
     run_blocks(args, first_block_of(blocks, begin), first_block_of(blocks, end));
 }
 
-/* Adds the sums of each long row's pieces, in order. stride: distance of two elements of y. */
+/*
+ * Adds the sums of each long row's pieces, in order. stride: distance between the elements of neighbouring rows in y.
+ */
 static void finish_long_rows(const spryi_csr *s, const spryi_csr_job *job, spry_type type, int64_t stride)
 {
     const double alpha = spryi_value_at(&job->alpha, type, 0), beta = spryi_value_at(&job->beta, type, 0);

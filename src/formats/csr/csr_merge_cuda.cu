@@ -5,9 +5,9 @@
  * Idea: a block of threads multiplies the rows that begin in its tile, `tile` consecutive entries. It writes their
  *       products to shared memory, reading whole sectors regardless of rows. Then groups of lanes add up the rows; a
  *       whole warp adds up a row that is far longer than the others. Rows longer than 512 entries are cut into pieces,
- *       which are blocks of their own in the same launch. The piece that finishes last adds up the row's sums in order.
- *       If a quarter of the entries is in such rows, only rows longer than 1024 are cut. If these have nearly all
- *       entries, blocks without rows are left out.
+ *       each multiplied by a block of its own in the same launch. The block that finishes last adds up the row's sums
+ *       in order. If more than a quarter of the entries is in such rows, only rows longer than 1024 are cut. If these
+ *       have nearly all entries, blocks without rows are left out.
  * Work: nnz / tile blocks, and one for each piece of a long row. The rows of a block are found from the offsets by one
  *       binary search when the plan is built. A block loads its columns without waiting for that result, because their
  *       position follows from the block's index. No block has more than tile + 512 entries (tile + 1024 if only rows
@@ -138,8 +138,8 @@ static __device__ void run_piece(const merge_splits s, int64_t p, const J *__res
 }
 
 /*
- * Adds up the block's rows from the products in shared memory, LANES lanes per row. begin and end are the first product
- * of the thread's first row and the one after its last. The caller has read them before the products were complete.
+ * Adds up the block's rows from the products in shared memory, LANES lanes per row. The products of the thread's first
+ * row are products[begin .. end - 1]. The caller has read begin and end before the products were complete.
  */
 template <int LANES, typename V, typename P>
 static __device__ __forceinline__ void add_rows(const P *__restrict__ Ap, int64_t start, int rows, const V *products,

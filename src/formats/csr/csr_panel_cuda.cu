@@ -12,8 +12,8 @@
  *       A row that begins and ends in a segment is written to y directly. The sums of other rows are the segment's head
  *       and tail, in shared memory. When all segments are complete, the group whose segment has a row's end adds up the
  *       row's parts in order. If the rows of a tile have similar lengths and are many enough, each group multiplies
- *       whole rows instead of a segment, and the groups of a warp finish their rows at the same time. Pieces of long
- *       rows are blocks of their own; the piece that finishes last adds up the row's sums in order.
+ *       whole rows instead of a segment, and the groups of a warp finish their rows at the same time. Each piece of a
+ *       long row has a block of its own; the block that finishes last adds up the row's sums in order.
  * Work: one block per tile and per piece, for up to PANEL_COLUMNS vectors; more vectors take more launches.
  * Cost: bytes of CSR once per launch. X and Y once, if the caches hold the rows of X that nearby rows read.
  *       Deterministic. The order of a row's additions depends on the matrix and the number of vectors, not on their
@@ -29,7 +29,7 @@ enum {
     BLOCKS = 4,  /* minimum number of blocks per multiprocessor */
     STAGED = 5,  /* entries that a thread loads together */
     ROWS = 1024, /* rows of a tile that are multiplied together */
-    EVEN = 6,    /* entries that a row may have beyond 1.5 times the mean and still count as of similar length */
+    EVEN = 6,    /* a row of at most 1.5 times the mean length plus EVEN entries counts as of similar length */
 };
 
 /* Number of entries for which a lane loads the rows of x together. */
@@ -193,8 +193,9 @@ static __device__ __forceinline__ tile_rows load_again(const tile_rows *tile)
 }
 
 /*
- * Returns true if groups may multiply whole rows without much imbalance: most groups have a row, and few are idle in
- * the last pass, or rows are short. Groups of 8 or more lanes also need a mean of at least 3 entries per row, to hide
+ * Returns true if groups may multiply whole rows without much imbalance. If one pass multiplies all rows, at least two
+ * fifths of the groups must have a row. Otherwise the groups must have rows in at least three fifths of their passes,
+ * or `mean` must be less than 12. Groups of 8 or more lanes also need a mean of at least 3 entries per row, to hide
  * latency. Measured on an H200.
  */
 static __device__ __forceinline__ bool rows_fill_groups(int rows, int mean, int lanes)

@@ -54,7 +54,7 @@ template <typename P> static void cut(cutter *c, const P *Ap, int64_t m)
         }
         const int64_t most = c->nnz_per_wg - base % CSR_SECTOR; /* loads begin at the start of a sector */
         int64_t low = row + 1, high = m - row > c->nnz_per_wg ? row + c->nnz_per_wg : m;
-        while (low < high) { /* finds the largest end of the block's rows with at most `most` entries */
+        while (low < high) { /* finds the largest end with which the block has at most `most` entries */
             int64_t middle = low + (high - low + 1) / 2;
             if ((int64_t)Ap[middle] - base <= most)
                 low = middle;

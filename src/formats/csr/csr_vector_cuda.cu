@@ -6,8 +6,8 @@
  *       parameter `lanes`. With 32 it is CSR-Vector as both papers print it, one warp per row. 256 threads per block.
  *       Rows are not balanced: a row much longer than the mean keeps one group busy.
  * Cost: bytes of CSR, read in whole sectors if rows are as long as the group; log2(lanes) shuffles per row.
- * Source: Evtushenko 2019 and Meister 2013, CSR-Vector; Bell and Garland 2008, 4.3; groups below a warp: Baskaran and
- *         Bordawekar 2009.
+ * Source: Evtushenko 2019 and Meister 2013, CSR-Vector; Bell and Garland 2008, 4.3; groups smaller than a warp:
+ *         Baskaran and Bordawekar 2009.
  */
 #include "device/cuda/cuda_common.cuh"
 

@@ -27,8 +27,8 @@ enum {
     MISPREDICTION_COST = 32,
     ENTRY_COST = 3, /* cost of an entry without spans */
     /*
-     * maximum cost with spans, in tenths of the cost without; less if the matrix is cached: memory traffic is then not
-     * saved
+     * maximum cost with spans, in tenths of the cost without spans; lower for a cached matrix, for which spans save no
+     * memory traffic
      */
     MOST_LEFT = 9,
     MOST_LEFT_CACHED = 6,
@@ -69,7 +69,10 @@ typedef struct span_sample {
     int64_t entries, spans;
 } span_sample;
 
-/* w has room for SAMPLE_SPANS + SPRYI_MAX_LEAST_SPANS spans. */
+/*
+ * Cuts the first rows of a block into spans at w and counts them in *sample. w has room for SAMPLE_SPANS +
+ * SPRYI_MAX_LEAST_SPANS spans.
+ */
 static void sample_block(const search *s, const spryi_csr_block *block, span_sample *sample, spryi_csr_span *w)
 {
     const int64_t end = block->end < block->begin + SAMPLE_ROWS ? block->end : block->begin + SAMPLE_ROWS;

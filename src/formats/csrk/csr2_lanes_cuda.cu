@@ -34,7 +34,10 @@ template <int LANES, typename V, typename P, typename J> static __global__ void 
     }
 }
 
-/* Returns the number of rows that a block multiplies together: the rows of a super-row, rounded up to whole warps. */
+/*
+ * Returns the number of rows that a block multiplies together: the rows of a super-row, rounded up to whole warps, but
+ * at most SPRYI_CSR2_THREADS / lanes.
+ */
 static unsigned rows_at_once(int64_t srs, int lanes)
 {
     const int64_t in_a_warp = 32 / lanes, wanted = ceil_div(srs, in_a_warp) * in_a_warp,

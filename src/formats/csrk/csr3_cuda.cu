@@ -6,12 +6,13 @@
  *         GPUSpMV-3.5  threadIdx.z is the super-row, .y the row within it, and .x the lane within the row. The lanes
  *                      add up their sums by shuffles (the paper: by an array in shared memory)
  * Work: the mean row length chooses the kernel and the threads of a block. For a mean up to 8, GPUSpMV-3 runs with 8*12
- *       threads. For larger means, GPUSpMV-3.5 runs: with 4*8*12 threads up to 16, 8*8*8 up to 32, and 16*8*4 above 32.
- *       The user may name the other kernel. Then GPUSpMV-3 has 8*12 threads and GPUSpMV-3.5 has 4*8*12. Groups that are
- *       larger than the block take multiple iterations (sizes: matrix/group_sizes.h). Rows are not balanced: a row far
- *       longer than the others keeps its lanes busy while other threads wait, so irregular matrices are slow, as in the
- *       paper. With csr3:by=longest, the longest row replaces the mean. Long rows then have the most lanes, and short
- *       rows leave most lanes idle.
+ *       threads. For larger means GPUSpMV-3.5 runs, with 4*8*12 threads for a mean up to 16, 8*8*8 threads for a mean
+ *       up to 32, and 16*8*4 threads for a mean above 32. The user may name the other kernel. Then GPUSpMV-3 has 8*12
+ *       threads and GPUSpMV-3.5 has 4*8*12. Groups that are larger than the block take multiple iterations.
+ *       matrix/group_sizes.h computes the sizes of groups. Rows are not balanced: a row far longer than the others
+ *       keeps its lanes busy while other threads wait, so irregular matrices are slow, as in the paper. With
+ *       csr3:by=longest, the longest row replaces the mean. Long rows then have the most lanes, and short rows leave
+ *       most lanes idle.
  * Cost: bytes of CSR, 8 bytes per super-row and 8 bytes per super-super-row. In GPUSpMV-3 neighbouring threads read
  *       entries one row length apart, which suits short rows. Deterministic.
  * Source: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, listings 3 and 4. y[k] in the

@@ -16,8 +16,8 @@
  *
  * Products on the CPU use the functions of csr: each super-row is a row block (csr.h) with runs and spans of its own.
  *
- * On a GPU a super-super-row (csr2: a super-row) is a block of threads. Unless given, the sizes of groups follow from
- * the mean row length (matrix/group_sizes.h). Row blocks and runs are only for the CPU.
+ * On a GPU a super-super-row (csr2: a super-row) is a block of threads. The sizes of groups follow from the mean row
+ * length (matrix/group_sizes.h) unless the user or an ordering gives them. Row blocks and runs are only for the CPU.
  */
 #pragma once
 

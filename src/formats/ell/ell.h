@@ -10,12 +10,12 @@
  * lengths and never multiply padding, because 0 times an Inf or NaN in x would change y.
  *
  * In addition to the two arrays the storage has the lengths, 4 bytes per row, and the runs, one byte per slice of 16
- * rows. Both are counted in bytes but not in words.
+ * rows. spryi_cost.bytes counts both, and spryi_cost.words counts neither.
  *
  *   runs    r > 0: a strided run of r slices begins with the slice. Its rows have equal lengths, and each row's columns
  *           are the previous row's plus one (grids, bands, diagonals). Kernels read only the columns of the run's first
- *           row, and load x instead of gathering it. A run ends with its block. 0: no run begins, or the slice is
- *           within a run.
+ *           row, and load x instead of gathering it. A run ends with its block. 0: no run begins with the slice, but
+ *           the slice may be within a run.
  *   blocks  block_rows rows each: the unit of work of threads. Only the matrix decides the size.
  */
 #pragma once

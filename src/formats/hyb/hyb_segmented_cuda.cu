@@ -7,7 +7,7 @@
  *       are cut into parts, and the block that finishes last adds up the parts in order.
  * Cost: as ell_slots_cuda, and the bytes of COO for the rest. In rows with a rest, y is written twice. Deterministic.
  *       With an infinite alpha, a row gives NaN if the sums of its two parts differ in sign. Without an ELL part (width
- *       0) it is coo_segmented_cuda.
+ *       0) the kernel does the same as coo_segmented_cuda.
  * Source: Bell and Garland 2008, 4.4 and 4.5; Sparse Methods, HYB, with segmented sums instead of atomics; this
  *         library.
  */

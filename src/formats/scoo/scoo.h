@@ -10,7 +10,7 @@
  * from its beginning to its end. If x is larger than the caches, ordered reads of x replace random ones. A local row is
  * a row's index within its slice. It has 16 bits, so height is at most 65536. Duplicates are kept.
  *
- * Invariants: offsets rise from 0 to nnz; columns never fall within a slice; local rows are less than the slice's
+ * Invariants: offsets rise from 0 to nnz; columns do not decrease within a slice; local rows are less than the slice's
  * height.
  */
 #pragma once
@@ -29,7 +29,7 @@ enum {
     SPRYI_SCOO_GPU_LEAST_HEIGHT = 32,
     SPRYI_SCOO_GPU_DOUBLED_MEAN = 16, /* mean row length from which doubled slices, each in two parts, reduce time */
     SPRYI_SCOO_RANGE_ENTRIES =
-        16384, /* minimum mean entries of a slice in a range; with fewer, x in the cache is used too seldom */
+        16384, /* minimum mean entries that a slice has in a range; with fewer, x in the cache is used too seldom */
 };
 
 typedef struct spryi_scoo_head {

@@ -7,9 +7,9 @@
  *       different threads, so that fewer additions collide. At the end they are added up, and y is written once.
  * Work: one block per slice. Slices with more than their share of the entries are cut into parts, in the order of their
  *       columns. The sums of parts are added in the workspace by atomics, and the block that finishes last writes y.
- *       The build makes as many slices as a large GPU has multiprocessors, unless their y exceeds 96 KB. A slice whose
- *       sums exceed the shared memory gets multiple blocks, one per range of rows. In slices with far more entries than
- *       others, where one row may have most of them, a warp adds up its entries of one row first.
+ *       The build makes as many slices as a large GPU has multiprocessors, unless y of a slice would then exceed 96 KB.
+ *       A slice whose sums exceed the shared memory gets multiple blocks, one per range of rows. In slices with far
+ *       more entries than others, where one row may have most of them, a warp adds up its entries of one row first.
  * Cost: bytes of SCOO, the sectors of x that each part reads, an atomic addition in shared memory per entry, two passes
  *       over height * lanes sums. Not deterministic: additions have no fixed order.
  * Source: Evtushenko 2019, SCOO (slices in shared memory, multiple lanes per row); Dang and Schmidt, The sliced COO
@@ -36,7 +36,7 @@ typedef struct part {
     int32_t slice;
     int32_t shared;  /* index among the slices with multiple parts; -1: the part is the whole slice */
     int32_t parts;   /* parts of the slice */
-    int32_t crowded; /* 1: one row may have most of the slice's entries */
+    int32_t crowded; /* 1: the slice has more than twice the mean number of entries; one row may have most of them */
 } part;
 
 /* Auxiliary data of a plan. `part` is a device address. Each part has one block of threads per range of rows. */
@@ -180,7 +180,10 @@ static void discard(const spryi_device *device, void *auxiliary)
     free(c);
 }
 
-/* Returns the number of parts of a slice: its fraction of all entries, times `wanted`, rounded. */
+/*
+ * Returns the number of parts of a slice: its fraction of all entries times `wanted`, rounded, but at least 1, and so
+ * few that a part has PART_ENTRIES entries.
+ */
 static int64_t parts_of(int64_t entries, int64_t nnz, int64_t wanted)
 {
     int64_t parts = nnz > 0 ? (int64_t)((double)entries * (double)wanted / (double)nnz + 0.5) : 1;

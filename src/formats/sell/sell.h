@@ -65,8 +65,9 @@ static inline int64_t spryi_sell_row(const spryi_sell *s, int64_t l)
 /*
  * Functions of sell_cost.c. spryi_sell_resolve sets c and sigma as requested, with sigma rounded to a multiple of c
  * unless it is 1. spryi_sell_may_leave_rows returns true if the request permits unsorted rows. spryi_sell_sorting_pays
- * returns true if `sorted` slots are enough fewer than `unsorted` slots. spryi_sell_check_size fails if the number of
- * slots may be too large to count. spryi_sell_cost sets *cost to the cost of a storage with `slots` slots.
+ * returns true if sorting, which reduces the slots from `unsorted` to `sorted`, saves enough slots.
+ * spryi_sell_check_size fails if the number of slots may be too large to count. spryi_sell_cost sets *cost to the cost
+ * of a storage with `slots` slots.
  */
 void spryi_sell_resolve(int64_t *c, int64_t *sigma, const spryi_build_request *request);
 bool spryi_sell_may_leave_rows(const spryi_build_request *request);

@@ -4,8 +4,8 @@
  *
  * Idea: each lane of a register multiplies one row, slot by slot, so lanes need not be added up at the end. Lanes past
  *       their row's end are masked. x is loaded element by element, because gather instructions are slow on some
- *       processors. The loops of sell_portable_cpu multiply chunks whose rows are not a multiple of a register's lanes,
- *       and compute the transposed product. Multiple vectors: sell_panels.tmpl.c.
+ *       processors. The loops of sell_portable_cpu multiply chunks whose number of rows is not a multiple of a
+ *       register's lanes, and compute the transposed product. Multiple vectors: sell_panels.tmpl.c.
  * Work: a thread has one block of chunks at a time.
  * Cost: bytes of SELL without the columns of strided runs.
  * Source: Kreutzer et al., A unified sparse matrix data format for efficient general SpMV, 2014.
@@ -17,7 +17,7 @@
 enum { AHEAD = 2048 }; /* prefetch distance in bytes */
 
 #define SPRYI_NO_OFFSETS
-#define PLAIN_ABREAST 1 /* for chunks that are not a multiple of a register's lanes */
+#define PLAIN_ABREAST 1 /* for chunks whose number of rows is not a multiple of a register's lanes */
 #define SPRYI_TEMPLATE "formats/sell/sell_chunks.tmpl.c"
 #include "base/instantiate.h"
 #define SPRYI_TEMPLATE "formats/shared/slots_avx512.tmpl.c"

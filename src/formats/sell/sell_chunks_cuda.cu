@@ -11,7 +11,7 @@
  *            CHOSEN   a mask of 32 bits per row selects distances
  *            COLUMNS  the columns are read
  * Work: c = 32: blocks of 256 threads that load four slots at a time; if chunks are wider than WIDE slots on average,
- *       blocks of 128 threads that load eight. Other c: blocks of 256 threads, a lane for each thread.
+ *       blocks of 128 threads that load eight. Other c: blocks of 256 threads, one thread per lane.
  * Cost: values and columns of the slots, x and y. COMMON and CHOSEN chunks read distances instead of columns; CHOSEN
  *       chunks also read a mask of 4 bytes per row. Each chunk has a description of 16 bytes. Lengths, 4 bytes per row,
  *       are read if the rows of a chunk differ in length, and the permutation, 2 bytes per row, if rows are sorted.
@@ -107,7 +107,8 @@ static __global__ void describe_chunks(const spryi_sell s, sell_chunk *chunks, i
         unsigned kind = COLUMNS, units = 0;
         if (full && count == width)
             kind = COMMON;
-        else if (count > 0 && count + LANES <= width * (LANES / 2)) /* at most half of the bytes of columns */
+        else if (count > 0 &&
+                 count + LANES <= width * (LANES / 2)) /* the table has at most half the bytes of columns */
             kind = CHOSEN;
         if (kind != COLUMNS) units = (unsigned)(count + TABLE_UNIT - 1) / TABLE_UNIT;
         if (kind == CHOSEN) units += LANES / TABLE_UNIT;
@@ -130,7 +131,7 @@ static __global__ void describe_chunks(const spryi_sell s, sell_chunk *chunks, i
     table[(count + TABLE_UNIT - 1) / TABLE_UNIT * TABLE_UNIT + lane] = (int32_t)mask;
 }
 
-/* Turns the number of table units of each chunk into its position in the table. */
+/* Replaces the number of table units of each chunk by the chunk's position in the table. */
 static spry_status place_tables(const spryi_sell *s, sell_chunk *chunks, int64_t *units, spry_error *err)
 {
     const size_t bytes = (size_t)s->chunk_count * sizeof *chunks;

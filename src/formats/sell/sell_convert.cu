@@ -8,7 +8,7 @@
  *       guard and the memory limit check this number before allocation. Slots are filled in order, a thread for each
  *       slot. If rows may remain unsorted, their slots are counted first, and the sort is skipped if it cannot save
  *       enough slots.
- * Work: blocks of 2048 slots. A block finds its chunks by bisection, and a thread the chunk of its slot.
+ * Work: blocks of 2048 slots. A block finds its chunks by bisection, and each thread then finds the chunk of its slot.
  * Cost: entries are read once, slots written once, at 12 bytes (f64) or 8 (f32) each. If rows are sorted, the sort
  *       moves about 16 bytes per row for each 8 bits of the key (usually 4 passes), and 60 more bytes per row are
  *       moved. Sorting needs 16 bytes of scratch memory per row.

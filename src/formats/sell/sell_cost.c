@@ -23,8 +23,9 @@ bool spryi_sell_may_leave_rows(const spryi_build_request *request)
 }
 
 /*
- * For a GPU, rows are sorted only if sorting saves SORT_SAVES slots per row, or more slots than half of the entries.
- * One more slot per row takes less time than scattered reads of x and writes of y (measured on an H200).
+ * For a GPU, rows are sorted only if sorting saves at least SPRYI_SELL_SORT_SAVES slots per row on average, or more
+ * than nnz / 2 slots. One more slot per row takes less time than scattered reads of x and writes of y (measured on an
+ * H200).
  */
 bool spryi_sell_sorting_pays(const spry_arrays *a, int64_t sorted, int64_t unsorted)
 {

@@ -135,7 +135,7 @@ static void sort_window(scratch *t, int64_t count, int32_t longest)
     for (int shift = 0; shift < 32 && longest >> shift > 0; shift += 8) {
         int32_t at[257] = {0};
         for (int64_t r = 0; r < count; r++) at[256 - (t->lengths[r] >> shift & 255)]++;
-        for (int b = 0; b < 256; b++) at[b + 1] += at[b]; /* at[255 - byte] is the first position of its rows */
+        for (int b = 0; b < 256; b++) at[b + 1] += at[b]; /* at[255 - byte]: first position of rows with this byte */
         for (int64_t r = 0; r < count; r++) {
             uint16_t row = t->order[r];
             t->before[at[255 - (t->lengths[row] >> shift & 255)]++] = row;
@@ -147,8 +147,8 @@ static void sort_window(scratch *t, int64_t count, int32_t longest)
 }
 
 /*
- * Fills the permutation and the lengths of the window that begins with row `begin`. Sets the offsets' element after
- * each chunk to the number of its slots.
+ * Fills the permutation and the lengths of the window that begins with row `begin`. Sets offsets[k + 1] to the number
+ * of slots of chunk k, for each chunk k of the window.
  */
 static void arrange_window(scratch *t, spryi_sell *s, const spry_arrays *csr, int64_t begin, int64_t count)
 {
@@ -217,7 +217,7 @@ done:
     return status;
 }
 
-/* Sorts the rows, or keeps their order if sorting does not pay. */
+/* Sorts the rows, or keeps their order if sorting would not save enough slots. */
 static spry_status sort_rows(spry_context *context, spryi_sell *s, const spryi_build_request *request, spry_error *err)
 {
     const spry_arrays *a = &request->csr->a;

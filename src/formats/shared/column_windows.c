@@ -62,7 +62,10 @@ static void join(spryi_windows *w, int64_t count)
     }
 }
 
-/* Returns the first multiple of unit, at most rows, that has at least k entries before it. */
+/*
+ * Returns the first multiple of `unit` such that the rows before it have at least k entries, or the number of rows if
+ * that is less.
+ */
 static int64_t row_of_entry(const spry_arrays *csr, int64_t k, int64_t unit)
 {
     int64_t u;
