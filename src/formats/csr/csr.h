@@ -166,7 +166,7 @@ typedef struct spryi_csr_range {
     int64_t begin, end;
 } spryi_csr_range;
 
-/* Blocks first .. last - 1. */
+/* Row blocks first .. last - 1, which one thread scatters. */
 typedef struct spryi_csr_chunk {
     int64_t first, last;
     int64_t ranges_begin, ranges_end; /* phases: indices in `ranges` of the elements of y that the chunk sets */

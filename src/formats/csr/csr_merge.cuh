@@ -29,10 +29,10 @@ template <typename V> struct shape {
  * Cases of a matrix. Rows longer than 512 entries are cut into pieces. FEW: at most a quarter of the entries is in such
  * rows. MANY: more than a quarter is. NEARLY_ALL: more than seven eighths of the entries are in rows longer than 1024.
  * In MANY and NEARLY_ALL only rows longer than 1024 entries are cut. In MANY fewer threads run per multiprocessor,
- * which leaves L1 cache although blocks have more products in shared memory. Products are 3 to 4 % faster on R-MAT
- * graphs and up to 10 % slower on other matrices. In NEARLY_ALL most tiles have no rows, so only tiles with rows are
- * listed. Pieces are longer, and each thread has more entries in flight and more registers, so fewer threads run:
- * products of rows with 4000 entries take 0.8 times as long.
+ * which leaves L1 cache although blocks have more products in shared memory. Compared with FEW, products with R-MAT
+ * graphs are 3 to 4 % faster, and products with other matrices are up to 10 % slower. In NEARLY_ALL most tiles have no
+ * rows, so only tiles with rows are listed. Pieces are longer, and each thread has more entries in flight and more
+ * registers, so fewer threads run: products of rows with 4000 entries take 0.8 times as long.
  */
 enum { FEW, MANY, NEARLY_ALL };
 template <int KIND> struct cut {

@@ -1,7 +1,7 @@
 /*
  * Finds spans (csr.h). A sample of the rows determines the minimum number of spans per row, and whether spans reduce
  * time in blocks of general rows at all. Then blocks are cut into spans in parallel. Each run has slots for the largest
- * number of spans that reduces time; a run that needs more spans keeps its columns.
+ * number of spans that reduces time; products read the columns of a run that needs more spans.
  */
 #include "base/error.h"
 #include "base/memory.h"

@@ -24,7 +24,7 @@ SPRYI_INLINE int64_t SPRY_FN(next)(const SPRY_J *Aj, int64_t k, int64_t end, con
     const int32_t first = (int32_t)Aj[k < end ? k : end - 1];
     const __m512i column = SPRY_FN(columns)(Aj + k, live);
     const __m512i at = _mm512_sub_epi32(column, _mm512_set1_epi32(first));
-    uint32_t parts; /* bit l is set if entry k + l does not join entry k + l - 1, or is not live */
+    uint32_t parts; /* bit l is set if the span cannot include entry k + l, or the entry is not live */
     if (unbroken) {
         parts = (uint16_t)~_mm512_mask_cmpeq_epi32_mask(live, at, lane);
     } else {

@@ -7,8 +7,8 @@
  *
  * Each pointer array rises from 0 to the number of items that it groups. csr2 has no ssr_ptr. csr4 also has sssr_ptr,
  * which groups super-super-rows. Without an ordering, groups are consecutive and of equal size, except that the last
- * may be smaller. With m rows, sr_ptr has m/SRS + 1 elements of 8 bytes, ssr_ptr m/(SRS*SSRS) + 1, and sssr_ptr
- * m/(SRS*SSRS*SSSRS) + 1.
+ * may be smaller. With m rows, sr_ptr has m/SRS + 1 elements of 8 bytes, ssr_ptr has m/(SRS*SSRS) + 1, and sssr_ptr has
+ * m/(SRS*SSRS*SSSRS) + 1. The quotients are rounded up.
  *
  * Each thread gets an equal number of outermost groups (csr3: super-super-rows). Rows are never cut, so a very long row
  * causes imbalance; csr, which cuts long rows into pieces, is better for such matrices. The bits of y do not depend on
@@ -61,7 +61,7 @@ enum { SPRYI_CSR3_BY = 3 }; /* index of csr3's parameter "by" */
 
 /*
  * Computes the sizes and counts of the groups, and the cost of the storage. The sizes are from the request's ordering,
- * from its parameters, from its table or from formulas. `a` gives the sizes and types of the matrix.
+ * from its parameters, from its group_table or from formulas. `a` gives the sizes and types of the matrix.
  */
 spry_status spryi_csrk_resolve(spryi_csrk *s, spryi_cost *cost, const spryi_build_request *request,
                                const spry_arrays *a, int levels, spry_error *err);

@@ -6,7 +6,7 @@
  *       is a block with runs of its own, so the sizes of groups have the same effect as in the paper. Transposed
  *       products use the functions of csr.
  * Work: each thread gets its groups in advance, so threads with longer rows finish later.
- * Cost: bytes of CSR, and about 96 bytes per super-row for its pointer, block and runs. In strided and shared runs
+ * Cost: bytes of CSR, and at least 80 bytes per super-row for its pointer, block and runs. In strided and shared runs
  *       (csr.h), not all columns are read.
  * Source: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, section 2.2, listing 1. The
  *         listing as printed, with its row loops: study/kernels/csrk_listing_cpu.c.

@@ -15,9 +15,9 @@
 enum { SRS, SSRS, TUNING, SSSRS = TUNING }; /* indices of the parameters; index 2 is TUNING in csr3 and SSSRS in csr4 */
 
 /*
- * Returns the rule for the sizes of groups. Parameter "tuning" decides if it is set. Otherwise CPUs and csr4 use
- * SPRYI_GROUPS_CPU. A GPU uses the loaded table if it was fitted to the GPU's generation, else the formula of the
- * generation.
+ * Returns the rule for the sizes of groups. csr2 ignores the rule, and csr4 has only SPRYI_GROUPS_CPU. For csr3,
+ * parameter "tuning" gives the rule if it is set. Otherwise CPUs use SPRYI_GROUPS_CPU. A GPU uses request->group_table
+ * if this table was fitted to the GPU's generation, else the formula of the generation.
  */
 static spryi_group_rule rule_of(const spryi_build_request *request, int levels)
 {

@@ -16,7 +16,7 @@
 enum {
     CHUNK_ROWS = 256, /* rows that one task copies back to CSR */
     FEW_ROWS = 64,    /* rows filled together if width <= SPRYI_TILE_SLOTS: they remain in the L1 cache */
-    MANY_ROWS = 512,  /* rows filled together if there are more slots, for longer streams of stores */
+    MANY_ROWS = 512,  /* rows filled together if width is larger, for longer streams of stores */
     BLOCK_UNIT = 64   /* block sizes, except the last, are multiples of this, so that blocks hold whole slices */
 };
 _Static_assert(SPRYI_ELL_LEAST_ROWS % BLOCK_UNIT == 0, "blocks are whole units");

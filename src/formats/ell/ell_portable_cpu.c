@@ -3,8 +3,8 @@
  *
  * Idea: sixteen rows at a time, slot by slot, so that values and columns are read in order and the compiler vectorizes
  *       the loops. Slots past a row's length are not multiplied. In strided runs (ell.h) x is read in order and only
- *       the first row's columns are read. Transposed products add the products of parts of the rows to windows of y
- *       (shared/column_windows.h).
+ *       the first row's columns are read. In transposed products, each part of the rows adds its products to a window
+ *       of y (shared/column_windows.h).
  * Work: one thread per block of rows. Transposed products have one thread per part.
  * Cost: bytes of ELL and of the lengths, except the columns of strided runs.
  * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.2; runs: this library.

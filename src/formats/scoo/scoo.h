@@ -22,14 +22,14 @@ enum {
     SPRYI_SCOO_SLICE_BYTES = 256 << 10, /* default bytes of y per slice: leaves room in L2 caches of 512 KB and more */
     SPRYI_SCOO_SLICES = 16,             /* target number of slices of a small matrix */
     SPRYI_SCOO_LEAST_HEIGHT = 256,      /* minimum height of slices that are lowered for that target */
-    SPRYI_SCOO_LEAST_RANGES = 16,       /* minimum number of ranges of columns in a transposed product */
+    SPRYI_SCOO_LEAST_RANGES = 16,       /* minimum ranges of columns in a transposed product; fewer if A is narrow */
     SPRYI_SCOO_MOST_RANGES = 256,
     SPRYI_SCOO_GPU_SLICES = 132,           /* target number of slices on a GPU: one per multiprocessor of a large GPU */
     SPRYI_SCOO_GPU_SLICE_BYTES = 96 << 10, /* maximum bytes of y in a slice on a GPU: two slices fit in shared memory */
     SPRYI_SCOO_GPU_LEAST_HEIGHT = 32,
     SPRYI_SCOO_GPU_DOUBLED_MEAN = 16, /* mean row length from which doubled slices, each in two parts, reduce time */
     SPRYI_SCOO_RANGE_ENTRIES =
-        16384, /* minimum mean entries that a slice has in a range; with fewer, x in the cache is used too seldom */
+        16384, /* target mean number of entries of a slice in a range; with fewer, x in the cache is used too seldom */
 };
 
 typedef struct spryi_scoo_head {

@@ -29,11 +29,11 @@ static int64_t quotient_up(int64_t a, int64_t b)
 }
 
 /*
- * Returns the height of slices for a GPU, in whole sectors of y. Each multiprocessor has one slice, so that all
- * multiprocessors read the same part of x at about the same time. If rows are long enough, slices are twice as high and
- * are cut into two parts: the saved reads of x then outweigh the addition of the two parts. If the sums of a slice
- * exceed the shared memory, slices are lower: two per multiprocessor, in multiple rounds. lanes: number of sums per row
- * that is set for the kernel; 0: as many as fit.
+ * Returns the height of slices for a GPU, in whole sectors of y. The target is one slice per multiprocessor of a large
+ * GPU, so that all multiprocessors read the same part of x at about the same time. If rows are long enough, slices are
+ * twice as high and are cut into two parts: the saved reads of x then outweigh the addition of the two parts. If the
+ * sums of a slice exceed SPRYI_SCOO_GPU_SLICE_BYTES, slices are lower: a multiprocessor has two slices at a time, in
+ * one or more rounds. lanes: number of sums per row that the user sets for the kernel; 0: the kernel chooses.
  */
 static int64_t gpu_height(int64_t rows, int64_t nnz, spry_type value_type, int64_t lanes)
 {

@@ -32,7 +32,7 @@ enum {
     SPRYI_SELL_SCATTERED = 0,
     SPRYI_SELL_MOST_RUN = 254, /* chunks */
     SPRYI_SELL_IN_ORDER = 255,
-    SPRYI_SELL_BLOCK_COST = 32768, /* largest target cost of a block, in slots and rows */
+    SPRYI_SELL_BLOCK_COST = 32768, /* largest target cost of a block: its slots plus its lanes */
     SPRYI_SELL_LEAST_COST = 4096,
     SPRYI_SELL_BLOCKS = 256, /* number of blocks if their cost is between the two limits */
     SPRYI_SELL_ABREAST = 4,  /* lanes that products with multiple vectors process together */

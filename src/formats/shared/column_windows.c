@@ -16,7 +16,10 @@ void spryi_windows_clear(spry_context *context, spryi_windows *windows)
     *windows = (spryi_windows){0};
 }
 
-/* Sets part->low and part->high to the columns of entries k .. end - 1. Both are 0 if there are no entries. */
+/*
+ * Sets part->low to the least column of entries k .. end - 1, and part->high to the greatest column plus 1. Sets both
+ * to 0 if there are no entries.
+ */
 static void find_range(spryi_window *part, const spry_arrays *csr, int64_t k, int64_t end)
 {
     int64_t low = INT64_MAX, high = 0;

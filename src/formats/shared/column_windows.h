@@ -16,7 +16,7 @@ enum {
     SPRYI_WINDOW_PARTS = 16, /* maximum parts if windows are short */
     SPRYI_WINDOW_WIDE = 2, /* windows are short if together they have at most twice as many elements as A has columns */
     SPRYI_WINDOW_FEW = 4,  /* maximum parts if windows are longer */
-    SPRYI_WINDOW_LEAST = 16384, /* minimum entries of a part */
+    SPRYI_WINDOW_LEAST = 16384, /* a matrix has at most nnz / SPRYI_WINDOW_LEAST + 1 parts */
 };
 
 /* Cuts csr into parts that begin at multiples of `unit` rows. The caller clears *windows, also after a failure. */
