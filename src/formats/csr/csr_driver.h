@@ -75,8 +75,8 @@ SPRYI_INLINE int64_t spryi_csr_offset(const spryi_csr_job *job, int64_t i)
 }
 
 /*
- * Macros for templates. They define kind_rows, kind_strided and so on, which call plain_rows, plain_strided and so on
- * for stored values or for a pattern.
+ * Macros for templates; `kind` is a parameter. They define functions <kind>_rows, <kind>_strided and so on, which call
+ * plain_rows, plain_strided and so on for stored values or for a pattern.
  */
 #define SPRYI_CSR_ROWS(kind, has_values)                                                                               \
     static inline void SPRY_FN(kind##_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)                      \
@@ -97,7 +97,7 @@ SPRYI_INLINE int64_t spryi_csr_offset(const spryi_csr_job *job, int64_t i)
         SPRY_FNJ(plain_piece)(job, piece, has_values);                                                                 \
     }
 
-/* Macro for templates. Defines the loops for multiple vectors, which call way_rows and way_piece. */
+/* Macro for templates. Defines the loops for multiple vectors, which call <way>_rows and <way>_piece. */
 #define SPRYI_CSR_PANEL_LOOPS(kind, way, has_values)                                                                   \
     static inline void SPRY_FNJ(kind##_panel_rows)(const spryi_csr_job *job, int64_t begin, int64_t end,               \
                                                    int64_t columns)                                                    \

@@ -182,7 +182,7 @@ begin_rows(panel_memory<SHAPE, V> *memory, const P *__restrict__ Ap, const panel
     if (threadIdx.x < THREADS / 32) memory->began[threadIdx.x] = 0;
 }
 
-/* Loads a tile again for its rows beyond ROWS. So the tile occupies no registers in between. */
+/* Loads a tile again for its rows beyond ROWS, so that until then the tile occupies no registers. */
 static __device__ __forceinline__ tile_rows load_again(const tile_rows *tile)
 {
     tile_rows t = {};

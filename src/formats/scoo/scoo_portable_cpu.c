@@ -5,8 +5,8 @@
  * Idea: the sums of a slice remain in a core's cache and are updated in any order, while x is read in order, once per
  *       slice. Transposed, y is written in order and the slice's x remains in the cache. The sums are in y if beta is
  *       0, else in the workspace.
- * Work: one thread per slice. Transposed, one thread per range of columns, whose entries it finds in each slice by
- *       bisection. No atomics; the bits do not depend on the number of threads.
+ * Work: one thread per slice. Transposed products have one thread per range of columns, which finds the entries of the
+ *       range in each slice by bisection. No atomics; the bits do not depend on the number of threads.
  * Cost: bytes of SCOO, and x once per slice from its least to its greatest column. Additions to one row depend on each
  *       other.
  * Source: Dang and Schmidt, The sliced COO format for SpMV on CUDA-enabled GPUs, ICCS 2012, on a CPU.
