@@ -13,9 +13,9 @@
  * rounded once.
  *
  * Fill must not turn Inf or NaN of x into NaN of y. Products include fill, since 0 times a finite number changes
- * nothing. If a result of a block row is NaN, the block row is summed again in the same order, now only the entries
- * that the masks mark. NaN then remains only where entries produce NaN. The transposed product uses the masks if an
- * element of x in the block row is not finite. Masks are not read while all numbers are finite. x and y are never
+ * nothing. If a result of a block row is NaN, the block row is summed again in the same order, this time only the
+ * entries that the masks mark. NaN then remains only where entries produce NaN. The transposed product uses the masks
+ * if an element of x in the block row is not finite. Masks are not read while all numbers are finite. x and y are never
  * accessed past their ends: the last elements of x are read from a copy padded with zeros.
  *
  * Invariants: offsets rise from 0 to the number of blocks. Columns rise within a block row. Fill is 0. Mask bits past
@@ -109,8 +109,8 @@ typedef struct spryi_bsr_guess {
 } spryi_bsr_guess;
 
 /*
- * Predicts the block size from a sample of rows. longest: length of the longest row. Leaves *guess unchanged if nothing
- * was counted.
+ * Predicts the block size from a sample of rows. longest: length of the longest row. Leaves *guess unchanged if the
+ * sample has no entries, or if counting would need too much memory.
  */
 struct spryi_column_reader;
 spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, struct spryi_column_reader *reader,

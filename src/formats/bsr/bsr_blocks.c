@@ -58,7 +58,7 @@ static int64_t SPRY_FN(last_row)(const spry_arrays *A, int64_t block, int64_t I)
     return A->rows - I * block < block ? A->rows : (I + 1) * block;
 }
 
-/* Returns the slot of block column J. It holds J's position in the list, or -1. */
+/* Returns the slot of block column J. The slot holds J's position in the list, or -1. */
 static inline SPRY_J *SPRY_FN(slot_of)(const spryi_bsr_scratch *work, int64_t J)
 {
     SPRY_J *slots = work->slots;

@@ -8,9 +8,9 @@
  *       over 64 columns per lane are cut into pieces of at most 2048 columns. A thread block multiplies one piece.
  *       Pieces start first. The thread block that finishes last adds the sums of all pieces of the block row in order.
  *       Block sizes 1 to 8 have their own code; sizes 9 to 16 share one instance.
- * Cost: bytes of BSR without the masks; for r values, one column index and one element of x. Fill is multiplied, since
- *       0 times a finite number changes nothing. If a sum is NaN, the block row is summed again with the masks in the
- *       same order. Deterministic. Block rows of very different lengths in one warp cause imbalance.
+ * Cost: bytes of BSR without the masks. A lane loads one column index and one element of x for r values. Fill is
+ *       multiplied, since 0 times a finite number changes nothing. If a sum is NaN, the block row is summed again with
+ *       the masks in the same order. Deterministic. Block rows of very different lengths in one warp cause imbalance.
  * Source: Buatois, Caumon and Levy, Concurrent number cruncher, 2009 (BCRS on GPUs). One lane for each column of a
  *         block, with one load of x, and the pieces: this library.
  */

@@ -1,9 +1,10 @@
 /*
  * bsr_columns, the kernel of bsr_blocks_cuda for multiple vectors.
  *
- * Idea: a thread has one row of a block row and 16 bytes of its row of y. Consecutive threads have consecutive parts of
- *       one row of y, then of the next row of the block row. They read r adjacent values and the same row of
- *       x. Each sum belongs to one thread, so no reduction is needed.
+ * Idea: a thread has one row of a block row, and one or two pieces, of at most 16 bytes, of its row of y. Consecutive
+ *       threads have consecutive parts of one row of y, then of the next row of the block row. For a column of a block,
+ *       the threads of a block row read r adjacent values and the same row of x. Each sum belongs to one thread, so no
+ *       reduction is needed.
  * Work: the threads of one block row are a group. A thread block has all groups that fit. Each group multiplies one
  *       block row. Block rows of over LONG_LIST blocks are multiplied afterwards, each by all groups of the thread
  *       block. If a block row is cut into pieces (bsr_cuda.cuh), a thread block multiplies one piece with all its

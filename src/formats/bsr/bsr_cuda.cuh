@@ -18,9 +18,9 @@ extern "C" {
 
 enum {
     BSR_THREADS = 256,
-    BSR_LONG = 64,                    /* most columns of a lane; longer block rows are cut */
-    BSR_PIECE = 8 * BSR_THREADS,      /* most columns of a piece of a longer block row */
-    BSR_PANEL = 64,                   /* most vectors per launch, and sums in the workspace for each row of a piece */
+    BSR_LONG = 64,               /* most columns of a lane; longer block rows are cut */
+    BSR_PIECE = 8 * BSR_THREADS, /* most columns of a piece of a longer block row */
+    BSR_PANEL = 64, /* most vectors per launch; a row of a piece has this number of sums in the workspace */
     BSR_ANY = SPRYI_BSR_MOST_BLOCK,   /* template parameter R for block sizes 9 to 16 */
     BSR_OWN = SPRYI_BSR_MOST_DETECTED /* largest size with its own code */
 };
@@ -212,8 +212,9 @@ static __device__ __forceinline__ int64_t column_at(const bsr_row<S> &a, unsigne
 }
 
 /*
- * Loads up to U columns of a lane, q, q + step, ... below end, and their columns of A. All loads are issued together.
- * Columns past the end load column q again.
+ * Loads up to U columns of a lane: q, q + step, ... below end. Sets at[u] to the index of a column in the block row,
+ * v[u] to its values, and j[u] to its column of A. All loads are issued together. Instead of a column past the end,
+ * column q is loaded again.
  */
 template <int R, int U, typename S, typename V>
 static __device__ __forceinline__ void load_columns(const bsr_row<S> &a, unsigned r, unsigned q, unsigned end,

@@ -91,7 +91,7 @@ typedef struct sample_job {
     sample *s;
     sample_part part;
     const spryi_bsr_steps *steps;
-    const spryi_bsr_scratch *work; /* with room for the blocks of a block row, of any size */
+    const spryi_bsr_scratch *work; /* with room for the blocks of a block row, for any block size */
     atomic_llong blocks[SPRYI_BSR_MOST_DETECTED + 1], entries[SPRYI_BSR_MOST_DETECTED + 1];
 } sample_job;
 
@@ -175,8 +175,9 @@ static spry_status detect(spry_context *context, sample *s, int64_t longest, spr
 }
 
 /*
- * Returns the number of rows of a group to count: the largest of `counts` whose rows have few enough entries. It is a
- * multiple of most block sizes. Returns 0 if rows are so long that counting would take more time than blocks may save.
+ * Returns the number of rows of a group to count: the largest of `counts` for which these rows have at most `most`
+ * entries. All `counts` are multiples of most block sizes. Returns 0 if rows are so long that counting would take more
+ * time than blocks may save.
  */
 static int64_t rows_to_count(const spry_arrays *A, int64_t begin, int64_t end, spryi_effort effort)
 {
@@ -419,7 +420,7 @@ static int64_t most_sums(const spryi_bsr_head *h)
 
 /*
  * Finds parts and windows of a filled storage. The number of parts is halved until the sums are at most a quarter of
- * the stored values, and until parts are large enough. If two parts remain, they may have more sums.
+ * the stored values, and until parts are large enough. The limit of the sums does not apply if two parts remain.
  */
 static void set_windows(const spry_context *context, spryi_bsr *s, int threads)
 {

@@ -2,9 +2,9 @@
 /*
  * bsr_portable_cpu: dense blocks in plain C.
  *
- * Idea: for sizes up to 8, loops of constant length over the columns of a block. One column index per block. An element
- *       of x is used for all rows of a block. Fill is multiplied, and corrected with masks only if a result is NaN (see
- *       bsr.h). Multiple vectors: bsr_panels.tmpl.c.
+ * Idea: for sizes up to 8, loops of constant length over the columns of a block. A block has one column index. An
+ *       element of x is used for all rows of a block. Fill is multiplied, and corrected with masks only if a result is
+ *       NaN (see bsr.h). Multiple vectors: bsr_panels.tmpl.c.
  * Work: a thread has a chunk of block rows of about equal work at a time. In the transposed product, parts of the block
  *       rows add to their own windows of y. The windows are then added in order. No atomics are needed.
  * Cost: values of the blocks, one column index per block. Block rows are not cut, so a very long block row causes

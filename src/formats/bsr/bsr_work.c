@@ -66,7 +66,7 @@ static spry_status count_longest(spry_context *context, found_blocks *found, con
 static spry_status guess_blocks(spry_context *context, void *guess, const spryi_features *f,
                                 spryi_column_reader *reader, spry_error *err)
 {
-    static const double ADJACENT = 0.4; /* least `adjacent`: blocks of 2 have 0.5, or 0.43 if an eighth is fill */
+    static const double ADJACENT = 0.4; /* least `adjacent` of blocks; size 2 has 0.5, or 0.43 if an eighth is fill */
     found_blocks *found = guess;
     found->blocks = (spryi_bsr_guess){.block = 1, .bytes = csr_entry_bytes(reader->csr) * (double)reader->csr->nnz};
     if (f->relations.adjacent < ADJACENT) return SPRY_OK;

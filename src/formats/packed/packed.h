@@ -31,14 +31,14 @@
  *               group's first row, 16 bits each.
  *   FULL      32 lanes with `width` entries each
  *   PADDED    some lanes have fewer than `width` entries. At most one in PADDING_LIMIT entries is missing. All slots
- *             have room for 32 lanes in `values` and, if the kind is not DIAGONALS, in `indices`. Values of missing
- *             entries are zero, or repeat a neighbour if slices may share values; CPU kernels do not multiply them.
- *             Padding costs bytes, but the position of an entry does not depend on the other lanes. The values of FULL
- *             and PADDED slices begin at a multiple of 32.
+ *             have room for 32 lanes in `values` and, if the kind is not DIAGONALS, in `indices`. The value of a
+ *             missing entry is zero. If slices may share values, it repeats the previous value of its slot. CPU kernels
+ *             do not multiply values of missing entries. Padding costs bytes, but the position of an entry does not
+ *             depend on the other lanes. The values of FULL and PADDED slices begin at a multiple of 32.
  *   values    the values of all slices. In a CPU plan, a slice shares the values of another slice of its group if the
- *             other slice's values begin with the same values. Matrices of constant coefficients and graphs without
- *             weights then have few values. Files and GPU storages do not share values, since GPU kernels expect
- *             contiguous values of consecutive slices.
+ *             other slice's values begin with the slice's own values. Matrices of constant coefficients and graphs
+ *             without weights then have few values. Files and GPU storages do not share values, since GPU kernels
+ *             expect contiguous values of consecutive slices.
  *
  * Rows much longer than the mean are stored as CSR (long_rows), in pieces of SPRYI_PACKED_PIECE entries whose sums are
  * added in order.
@@ -167,9 +167,9 @@ SPRYI_PACKED_INLINE int spryi_packed_mask_bytes(int width)
 /* Sizes of packed, estimated from a sample of groups of CSR rows. */
 typedef struct spryi_packed_guess {
     double bytes;    /* bytes per entry if no values are shared */
-    double shared;   /* part of these bytes that a CPU plan saves by sharing values */
+    double shared;   /* bytes per entry that a CPU plan saves by sharing values */
     int64_t block;   /* see spryi_packed */
-    double unmarked; /* share of the slices without an index per entry: DIAGONALS or blocks */
+    double unmarked; /* share of the slices without an index per entry: slices of DIAGONALS, slices of blocks */
     double strided;  /* share of the slices with DIAGONALS */
     double slices;   /* number of slices of the whole matrix */
 } spryi_packed_guess;

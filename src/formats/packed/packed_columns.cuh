@@ -2,9 +2,10 @@
  * packed_columns, the kernel of packed_slices_cuda for multiple vectors.
  *
  * Idea: a slice's values and indices are read once for all vectors. Row-major vectors: m.lanes lanes of a warp share a
- *       row of x, and each of them reads pieces of 16 bytes of the row. A warp thus has 32 / m.lanes rows of the slice
- *       at a time, and on diagonals its reads of x are contiguous. Column-major vectors: a warp has all 32 rows of the
- *       slice, and each lane has some vectors (columns.cuh). A block row adds its b rows with one load of x.
+ *       row of x, and each of them reads one or two pieces of the row, of at most 16 bytes each. A warp thus has 32 /
+ *       m.lanes rows of the slice at a time, and on diagonals its reads of x are contiguous. Column-major vectors: a
+ *       warp has all 32 rows of the slice, and each lane has some vectors (columns.cuh). A block row adds its b rows
+ *       with one load of x.
  * Work: a warp has up to SHARES * 32 / m.lanes rows of a slice and one set of vectors. The warps of a slice are
  *       consecutive, so its values come from the first-level cache. A lane loads multiple slots at a time
  *       (columns_flight), and later values and indices are prefetched into the second-level cache.
@@ -51,8 +52,9 @@ template <int KIND> static __device__ __forceinline__ int32_t index_at(const uin
 }
 
 /*
- * Adds slots t .. t + N - 1 of the lane to sum[r][c], for rows r of its block row. Slots have room for all lanes. To
- * avoid branches, missing entries load from a valid address and are not added. WHOLE: no entry is missing.
+ * Adds slots t .. t + N - 1 of the lane to sum[r][c], for rows r of its block row and pieces c of the vectors. The
+ * slots must have room for all lanes. To avoid branches, missing entries load from a valid address and are not added.
+ * WHOLE: no entry is missing.
  */
 template <int KIND, bool WHOLE, int B, int N, typename SHAPE, typename S, typename V>
 static __device__ __forceinline__ void add_slots(column_piece<SHAPE::W, V> (&sum)[B][SHAPE::C],
@@ -330,7 +332,10 @@ template <typename S, typename V, int B, typename SHAPE> static void launch_colu
                  m, SPRY_ALPHA(V, args), SPRY_BETA(V, args));
 }
 
-/* Uses loads of 16 bytes if all rows of x and y are aligned for them, and two loads per lane for enough vectors. */
+/*
+ * Row-major vectors: uses the widest loads, of at most 16 bytes, for which all rows of x and y are aligned. A lane may
+ * have two such loads if there are many vectors.
+ */
 template <typename S, typename V, int B> void spry_cuda_packed_columns(const spryi_run_args *args)
 {
     constexpr int WIDE = 16 / (int)sizeof(V), MORE = B == 1 || (B <= 3 && sizeof(V) == 8) ? 2 : 1;

@@ -125,7 +125,10 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
 
 /* ---- slices -------------------------------------------------------------------------------------------- */
 
-/* Cuts the rows into slices. A unit of 32 block rows becomes one slice of blocks, or slices of rows. */
+/*
+ * Cuts the rows into slices. A unit of 32 block rows becomes one slice of blocks if all its rows consist of blocks.
+ * Otherwise the unit becomes slices whose lanes are rows.
+ */
 template <typename P> static __device__ void cut_slices(packed_group *g, const packed_rows<P> &a)
 {
     const int64_t unit = (int64_t)LANES * a.b;
@@ -377,8 +380,8 @@ static __device__ void locate_slices(packed_group *g)
 }
 
 /*
- * Measures all slices of group blockIdx.x and locates them after *at. Sets g->sum to the counts after the group. Called
- * by a block.
+ * Measures all slices of group blockIdx.x and finds their locations. *at: counts of all earlier groups, or zero. Sets
+ * g->sum to the counts after the group. Called by all threads of the block.
  */
 template <typename P>
 static __device__ void measure_group(packed_group *g, packed_rows<P> *a, int64_t m, const spryi_packed_counts *at)
@@ -632,7 +635,7 @@ static spry_status find_block(const spryi_device *device, const spry_arrays *a, 
     return SPRY_OK;
 }
 
-/* Sets the sizes of s. *counts: prefix sums of the counts of the groups. */
+/* Sets the sizes of s. Stores the prefix sums of the groups' counts in *counts. */
 template <typename P> static spry_status count(const spryi_device *device, const spry_arrays *a, spryi_packed *s,
                                                const packed_rows<P> &rows, int64_t groups, scratch *counts,
                                                spry_error *err)

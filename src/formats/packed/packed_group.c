@@ -813,7 +813,7 @@ static void SPRY_FN(write_slice)(writer *g, int64_t row, int count, const spryi_
            (size_t)(g->w.at.units - before.units) * SPRYI_PACKED_INDEX_UNIT);
     s->extras[k] = spryi_packed_extra(&n, &at);
     const bool stream = g->stream, compare = may_share(g, &n, &at);
-    g->stream = stream && !compare; /* values that the next slice may overwrite are not streamed */
+    g->stream = stream && !compare; /* the next slice may overwrite the values: use normal stores */
     SPRY_FN(store_entries)(g, &n, &at);
     g->stream = stream;
     if (compare && share_values(g, &n, &at)) g->w.at.slots = before.slots;

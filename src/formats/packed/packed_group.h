@@ -27,8 +27,9 @@ typedef struct spryi_packed_group {
 } spryi_packed_group;
 
 /*
- * Sets *block to the largest b for which nearly all sampled block rows consist of b x b blocks, or to 1. For a pattern,
- * *block is 1: without values, blocks save few bytes, and kernels would need more instances.
+ * Sets *block to the largest b for which at least three of four sampled block rows with entries consist of b x b
+ * blocks, or to 1 if no such b exists. For a pattern, *block is 1: without values, blocks save few bytes, and kernels
+ * would need more instances.
  */
 struct spryi_column_reader;
 spry_status spryi_packed_find_block(struct spryi_column_reader *reader, int64_t *block, spry_error *err);

@@ -2,7 +2,7 @@
  * packed_narrow, a kernel of packed_slices_cuda for lanes that are rows. The matrix has slices of different kinds, or
  * all slices are DIAGONALS of up to 8 slots.
  *
- * Idea: such a slice needs three round trips to memory (for the record, for indices and values, for x) and few
+ * Idea: a slice needs three round trips to memory (for the record, for indices and values, for x) and few
  *       instructions. The time depends on the number of waiting warps and on the work of each warp. Each kind has
  *       separate code for every width. Lengths and masks of single lanes are evaluated after all loads are issued. A
  *       small, slower function handles slices without room for all lanes.
@@ -25,9 +25,9 @@ enum {
 };
 
 /*
- * Adds W slots. Ax: first value of the lane; index: first distance or index of the slice; held: mask of the lane's
- * slots (DIAGONALS) or their number. ALTERNATE: loads values and indices slot by slot. Otherwise loads all values
- * first.
+ * Adds W slots. Ax: first value of the lane; index: first distance or index of the slice; held: for DIAGONALS the mask
+ * of the lane's slots, for other kinds the number of the lane's slots. t: index of the first of the W slots. ALTERNATE:
+ * loads values and indices slot by slot. Otherwise loads all values first.
  */
 template <int KIND, int W, bool ONES, bool ALTERNATE, typename S, typename V> static __device__ __forceinline__ void
 add_narrow(V *sum, const S *Ax, const uint8_t *index, unsigned held, int t, const V *__restrict__ x)
@@ -65,9 +65,9 @@ add_narrow(V *sum, const S *Ax, const uint8_t *index, unsigned held, int t, cons
 }
 
 /*
- * Returns the lane's sum over all slots. Adds M slots at a time, or without ALTERNATE a multiple of four, since
- * distances are loaded four at a time. The remaining slots are added in one step. ALTERNATE: used for slices with
- * indices if most slices have more than M slots.
+ * Returns the lane's sum over all slots. If ALTERNATE, adds M slots at a time. Otherwise adds the largest multiple of
+ * four up to M at a time, since distances are loaded four at a time. The remaining slots are added in one step.
+ * ALTERNATE is for slices with indices in matrices whose mean slice has more than NARROW_MOST slots.
  */
 template <int KIND, int M, bool ONES, bool ALTERNATE, typename S, typename V>
 static __device__ __forceinline__ V slot_sum(const S *Ax, const uint8_t *index, unsigned held, int width, const V *x)
@@ -226,7 +226,10 @@ template <typename V, int CLASS, bool SIMPLE> struct narrow_shape {
     static const int blocks = CLASS == FEW ? (SIMPLE || !is_double ? 16 : 12) : wide_blocks;
 };
 
-/* Rows are counted in 32 bits. Consecutive slices of a warp are WARPS apart, and the next record is loaded early. */
+/*
+ * Multiplies matrices of at most INT32_MAX rows. The indices of a warp's consecutive slices differ by WARPS. The next
+ * slice's record is loaded before the current slice is multiplied.
+ */
 template <typename S, typename V, int CLASS, bool ONES, bool SIMPLE> static __global__ void
 __launch_bounds__(narrow_shape<V, CLASS, SIMPLE>::threads, narrow_shape<V, CLASS, SIMPLE>::blocks)
     packed_narrow(const __grid_constant__ spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha,

@@ -26,7 +26,10 @@ enum {
     PAIRS_SLICES = 8, /* slices per warp */
 };
 
-/* Fewer registers permit more waiting warps. Measured on an H200. */
+/*
+ * blocks: CUDA blocks per multiprocessor. A larger number leaves fewer registers per thread, but gives more waiting
+ * warps. Measured on an H200.
+ */
 template <typename V, int SLOTS> struct pairs_shape {
     static const int blocks = SLOTS == PAIRS_FEW ? 10 : sizeof(V) == 8 ? 6 : 8;
 };

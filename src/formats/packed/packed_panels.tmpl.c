@@ -4,7 +4,7 @@
  * Idea: a lane's entries are listed once for all vectors. Each entry is multiplied by one or two registers of its row
  *       of x. For blocks, which are dense, a row of x is loaded once for all b rows. A slice remains in the first-level
  *       cache for all its lanes. The products of a row are added in order, with fused multiply-add if the instruction
- *       set has it. Pieces of long rows are added in the order of the product with one vector.
+ *       set has it. The entries of a piece of a long row are added in the same order as in the product with one vector.
  * Work: as for one vector (packed_driver.c). Pieces of long rows are summed for SPRYI_PACKED_SUMS vectors at a time.
  * Cost: bytes of packed once, bytes of x and y for each vector.
  * Source: this library.

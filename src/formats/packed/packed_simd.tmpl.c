@@ -8,7 +8,7 @@
 #undef EACH_VECTOR
 #undef IS_SMALL
 #define VECTORS (32 / LANES)
-/* Rarely used types have one small instance. With AVX2, so have blocks, for which format bsr is faster. */
+/* Rarely used types have one small instance. With AVX2, blocks also have one, since format bsr is faster for them. */
 #if SPRY_J_IS_64 || (SPRY_IS_MIXED && !defined EXPAND)
 #define EACH_VECTOR
 #define IS_SMALL 1
@@ -109,8 +109,8 @@ SPRYI_INLINE VEC SPRY_FN(x_lanes)(const SPRY_FN(cursor) * p, int k, int l, const
 }
 
 /*
- * Sets xs[l] to lane l's element of x for lanes in the mask, and to 0 for other lanes. The mask's lanes have adjacent
- * indices.
+ * Sets xs[l] to lane l's element of x for lanes in the mask, and to 0 for other lanes. The indices of the
+ * mask's lanes are adjacent in memory.
  */
 SPRYI_INLINE void SPRY_FN(spread_x)(const SPRY_FN(cursor) * p, uint32_t mask, const spryi_packed_kind kind, SPRY_V *xs)
 {

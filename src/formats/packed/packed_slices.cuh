@@ -26,8 +26,8 @@ template <int B> struct mixed_shape {
 
 /*
  * Number of slots loaded at a time in a slice whose lanes are rows. In a matrix of blocks with values narrower than the
- * elements of the vectors, such slices are rare. For them 2 slots instead of MOST save code, since each number of
- * remaining slots needs an instance.
+ * elements of the vectors, such slices are rare. Loading 2 slots instead of MOST saves code for them, since each number
+ * of remaining slots needs an instance.
  */
 template <typename S, typename V, int B, int MOST> struct row_slots {
     static const int at_once = B > 1 && sizeof(S) < sizeof(V) ? 2 : MOST;
@@ -95,8 +95,8 @@ static __device__ __forceinline__ void add_diagonals(V (&sum)[R][B], diagonal_wo
 }
 
 /*
- * Adds all `width` slots, N at a time. The remaining slots are added in one step. Cases of N and more never occur. They
- * name an existing instance, to avoid one more.
+ * Adds all `width` slots, N at a time. The remaining slots are added in one step. In the switch, cases of N and more
+ * never occur. They name an instance that exists for another case, so that the compiler creates no further instance.
  */
 template <int MODE, int B, bool ONES, int N, int R, typename S, typename V>
 static __device__ __forceinline__ void add_all_diagonals(V (&sum)[R][B], diagonal_work<S, V, R> w, int width)
@@ -491,8 +491,8 @@ static __global__ void __launch_bounds__(MIXED_THREADS, mixed_shape<B>::blocks)
 /* ---- launch ------------------------------------------------------------------------------------------ */
 
 /*
- * WIDE_WARPS: number of warps that keep a GPU busy. WIDE_ELEMENTS: a slice gets twice the number of warps if each of
- * them has at least this number of elements per lane. Measured on an H200.
+ * WIDE_WARPS: number of warps that keep a GPU busy. WIDE_ELEMENTS: the number of warps of a slice is doubled only if,
+ * before the doubling, each warp has at least this number of elements per lane. Measured on an H200.
  */
 enum { WIDE_WARPS = 1 << 15, WIDE_ELEMENTS = 36 };
 

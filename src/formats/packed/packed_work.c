@@ -12,8 +12,8 @@ _Static_assert(sizeof(spryi_packed_guess) <= sizeof(spryi_guess), "a guess holds
 /* ---- guess --------------------------------------------------------------------------------------------- */
 
 /*
- * Returns sampled group n of `samples`, limited to the rows to measure. A quick guess measures only the group's first
- * slices: so many that they have about ENOUGH entries, and at least SLICES slices.
+ * Returns sampled group n of `samples`, limited to the rows to measure. A quick guess measures only the first slices of
+ * a group with more than ENOUGH entries: slices with about ENOUGH entries in total, but at least SLICES.
  */
 static spryi_packed_group sampled_group(const spry_arrays *csr, int64_t block, int64_t n, int64_t samples,
                                         spryi_effort effort)
@@ -33,7 +33,7 @@ typedef struct sample_sums {
     int64_t rows, entries;
     int64_t slices, slots, units, long_nnz;
     int64_t marked, diagonals; /* slices with an index per entry; slices with DIAGONALS */
-    int64_t pairs, pairs_same; /* pairs of consecutive rows with equal lengths or values; pairs with equal values */
+    int64_t pairs, pairs_same; /* pairs of consecutive rows with equal lengths or values; those with equal values */
 } sample_sums;
 
 /*
@@ -207,7 +207,7 @@ static const char *why_not(const spryi_product *p)
 
 /*
  * Long rows are read once for each vector. A slice with indices is multiplied by multiple vectors together only if
- * these are row-major.
+ * the vectors are row-major.
  */
 static spryi_vectors_way limit_way(const spryi_product *p)
 {

@@ -3,7 +3,7 @@
  * multiprocessor. All multiprocessors work at the same time and sweep x, that is read x from its first to its last
  * element. Sums are added without atomics.
  *
- *     a b . .     one block of two rows; in this example a group has 2 entries instead of 1024, and a batch 2 groups
+ *     a b . .     one block of two rows; in this example a group has 2 entries instead of 1024, a batch has 2 groups
  *     . c . d
  *                 groups           a c | b d   entries by column; b is in the second group, since a has its row's sum
  *                 slots            a b c d     thread 0 has a and b, thread 1 c and d
@@ -59,9 +59,14 @@ typedef struct spryi_swept_block {
     int64_t first_bitmap, first_batch, first_extra;
     int32_t rows, sums; /* rows: number of rows; sums: number of rows with entries */
     int32_t batches, extras;
-    int32_t all_sums, sum_bits;   /* all_sums: number of sums, with further sums; sum_bits: bits of a sum in an index */
-    int32_t head_row, head_piece; /* index of the first row in shared_rows, or -1; index of its piece in this block */
-    int32_t tail_row, tail_piece; /* the same for the last row, if it is not the first row */
+    int32_t all_sums, sum_bits; /* all_sums: sums including further sums; sum_bits: bits of a sum in an index */
+    /*
+     * head_row: index in shared_rows of the row that the previous block has begun and this block continues; -1: none.
+     * tail_row: index in shared_rows of a row that this block begins and the next block continues; -1: none.
+     * head_piece, tail_piece: index of this block's piece among the pieces of that row.
+     */
+    int32_t head_row, head_piece;
+    int32_t tail_row, tail_piece;
 } spryi_swept_block;
 
 /* Further sums first .. first + count - 1 of the row whose first sum is `sum`. */
@@ -87,7 +92,7 @@ typedef struct spryi_swept_sizes {
     int64_t rows, cols, nnz;
     int64_t blocks;
     int64_t batches, bitmaps, extras, shared_rows, pieces; /* lengths of arrays; pieces: of all shared rows together */
-    int64_t most_sums, sum_limit; /* sums of the largest block, with further sums; limit of the sums of a block */
+    int64_t most_sums, sum_limit; /* most_sums: most sums of a block, including further sums; sum_limit: its limit */
     int32_t value_type, offset_type, index_type, reserved;
 } spryi_swept_sizes;
 

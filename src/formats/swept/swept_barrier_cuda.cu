@@ -103,7 +103,7 @@ typedef struct swept_view {
 } swept_view;
 
 /*
- * Adds a row block's products to its sums. The previous kernel in the stream may still run, but writes nothing of the
+ * Adds a row block's products to its sums. The previous kernel in the stream may still run, but does not write to the
  * storage. The first two batches are therefore loaded before the wait for that kernel. Each iteration first loads x of
  * the next batch, then the indices and values two batches ahead, and adds the groups of the current batch meanwhile.
  * Products in f32 would be 5 % slower if x were gathered between the groups.

@@ -46,7 +46,7 @@ template <typename P> struct sweeping {
     const int64_t *first_sum;  /* block_count + 1: first sum of each block, over all blocks */
     spryi_swept_block *blocks; /* kernels set extras, sums and batches */
     int64_t unroll, most_sums;
-    uint32_t *most; /* for each row with entries, its most entries in a stretch; 0 if one sum serves them */
+    uint32_t *most; /* per row with entries, the largest number of its entries in a stretch; 0: one sum suffices */
     uint32_t *sum_count, *further; /* for each row, the number of its sums and its second sum */
     uint32_t *position;            /* for each entry, by row and column, its position in column order in its block */
     uint32_t *slot;                /* for each entry, in column order, group * GROUP + position; NONE: unassigned */
@@ -62,7 +62,10 @@ template <typename P> static __device__ __forceinline__ int64_t column_of(const 
     return KEY_MAJOR(w.keys[p]) & w.column_mask;
 }
 
-/* The row block of a thread's entry. begin, end: the block's entries. sums: the first sum of row i, minus before[i]. */
+/*
+ * The row block of a thread's entry. begin, end: the block's entries. sums + before[i] is the first sum of row i of the
+ * block, counted over all blocks.
+ */
 struct own_block {
     int64_t index, begin, end, sums;
 };
@@ -77,7 +80,7 @@ template <typename P> static __device__ __forceinline__ own_block block_at(const
     return b;
 }
 
-/* A row's entries in a block. `sum` is counted over all blocks. */
+/* A row's entries in a block. sum: the row's first sum, counted over all blocks. */
 struct piece {
     int64_t begin, end, sum;
 };
@@ -321,7 +324,10 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
 
 /* ---- sums ---------------------------------------------------------------------------------------------- */
 
-/* Sets w.most of rows with more entries in a stretch than one sum serves. The thread of the last of them counts. */
+/*
+ * Sets w.most of rows with more entries in a stretch than one sum serves. The thread that has the row's last entry in
+ * the stretch counts the row's entries in the stretch.
+ */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS) count_nearby(const sweeping<P> w)
 {
     __shared__ tile t;
@@ -642,7 +648,7 @@ template <typename P> static spry_status search_cost(const cutting<P> &c, int ro
                                                      int64_t *device_count, int64_t *count, int64_t *narrow_count,
                                                      spry_error *err)
 {
-    int64_t results[2]; /* number of blocks; in the low half, c.blocks[0] */
+    int64_t results[2]; /* [0]: number of blocks. The low half of [1]: c.blocks[0] */
     for (int round = 0; round < rounds; round++) {
         try_costs<<<NODES / WARPS, CONVERT_THREADS>>>(c, round);
         SPRY_CUDA_TRY(launched(err, "swept: costs"));

@@ -177,7 +177,7 @@ typedef struct packing {
     row_state *rows;  /* state of each row with entries */
     row_stretch *counts;
     int32_t *last;     /* for each sum, the last group that has it, or MULTIPLE_SUMS */
-    int64_t most_sums; /* limit of the sums of a block */
+    int64_t most_sums; /* number of sums that a block may have at most */
     int64_t *base;     /* WINDOW elements: first column of batches; during the sort, counters of the digits */
     int32_t *filled;   /* WINDOW elements: number of entries of each open group */
 } packing;

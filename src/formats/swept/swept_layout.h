@@ -12,7 +12,7 @@
 
 enum {
     SPRYI_SWEPT_ENTRY_COST = 4,   /* cost of an entry; a row costs 1, for its sum and y */
-    SPRYI_SWEPT_LEAST_PIECE = 32, /* a row is not cut within this number of entries of its ends */
+    SPRYI_SWEPT_LEAST_PIECE = 32, /* a row is cut only if both parts have at least this number of entries */
     SPRYI_SWEPT_STRETCH = 16,     /* groups of a stretch, for which a row's entries are counted separately */
     /* most entries assigned to groups after the current group; rows with more adjacent entries cause padding */
     SPRYI_SWEPT_MOST_AHEAD = 4096,
@@ -82,15 +82,15 @@ SPRYI_SWEPT_INLINE void spryi_swept_search_step(spryi_swept_search *search, bool
         search->low = middle + 1;
 }
 
-/* Most entries of a row for one sum. most: in the block; near: in a stretch. */
+/* Largest numbers of entries of a row that one sum serves. most: entries in the block. near: entries in a stretch. */
 typedef struct spryi_swept_limits {
     int64_t most, near;
 } spryi_swept_limits;
 
 /*
- * Returns the limits for a block with this number of entries. A row gets a further sum if its entries outnumber half of
- * the groups, or 3/4 of the groups of its fullest stretch. With one sum, its last entries would be in groups that are
- * mostly empty.
+ * Returns the limits for a block with this number of entries. A row gets a further sum if it has more entries than half
+ * of the block's groups, or more entries in one stretch than 3/4 of the stretch's groups. With one sum, the row's last
+ * entries would be in groups that are mostly empty.
  */
 SPRYI_SWEPT_INLINE spryi_swept_limits spryi_swept_first_limits(int64_t entries, int64_t unroll)
 {
@@ -146,7 +146,7 @@ SPRYI_SWEPT_INLINE int32_t spryi_swept_sum_bits(int64_t sums)
 
 /*
  * Returns sizes and types of CSR `a`, the limit of a block's sums, and the wanted number of blocks. If the limits
- * require more blocks, the latter is the number of blocks of one round.
+ * require more blocks, the wanted number is the number of blocks that run at the same time.
  */
 spryi_swept_sizes spryi_swept_sizes_of(const spryi_build_request *request, const spry_arrays *a);
 /* Returns the largest number of rows with entries that a block may have. */

@@ -1,6 +1,6 @@
 /*
- * windowed: windows of rows that stage their part of x, that is copy it to fast memory. For meshes in the numbering of
- * a mesh generator.
+ * windowed: windows of rows. Each window stages its part of x, that is, copies this part to fast memory. The format is
+ * for meshes whose nodes have the numbers that a mesh generator gave them.
  *
  *      row 0   a . . b . . c        window of rows 0, 2, 4       dictionary   0 3 6       columns of the window
  *      row 2   . . . d . . e                                     row 0        0 1 2       columns as dictionary

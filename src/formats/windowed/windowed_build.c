@@ -85,7 +85,7 @@ static void lower(uint64_t *least, uint64_t value)
     }
 }
 
-/* Offers the label of leader i to the leaders of its columns. */
+/* Offers the label of leader i to leader[j] for each column j of row i. */
 static void offer_label(const spry_arrays *csr, int64_t i, const uint32_t *leader, uint64_t *reached)
 {
     const int64_t end = spryi_offset_of(csr, i + 1);
@@ -176,8 +176,8 @@ static spry_status find_groups(ordering *m, spry_error *err)
 /* ---- step 2: runs of columns --------------------------------------------------------------------------- */
 
 /*
- * Returns true if for at least half of the runs of row i the run's columns belong to one group. Always returns true for
- * matrices that are not square.
+ * Returns true if at least half of the runs of row i are joined. A run is joined if the rows whose indices are the
+ * run's first and last column belong to one group. Always returns true for matrices that are not square.
  */
 static bool joins_groups(const ordering *m, int64_t i, int64_t run, int64_t stride)
 {
@@ -341,8 +341,8 @@ static spry_status sampled_columns(const ordering *m, int64_t *sum, spry_error *
 }
 
 /*
- * Orders the rows as requested. asked = 0: tries natural order and cells, and keeps cells if windows then have clearly
- * fewer columns.
+ * Orders the rows. asked: the parameter order. If asked is 0, tries natural order and cells, and keeps cells if windows
+ * then have clearly fewer columns.
  */
 static spry_status order_rows(ordering *m, int64_t asked, spry_error *err)
 {
@@ -411,7 +411,7 @@ typedef struct dictionary {
     int64_t count;
     int64_t column[MOST_COLUMNS];    /* columns in order of first occurrence */
     uint16_t slot[MOST_COLUMNS];     /* slot of each column in the table */
-    uint16_t number[MOST_COLUMNS];   /* index of each column in increasing order */
+    uint16_t number[MOST_COLUMNS];   /* position of each column in `rising` */
     int64_t rising[MOST_COLUMNS];    /* columns in increasing order */
     uint64_t keys[2][MOST_COLUMNS];  /* for sorting */
     uint16_t table[1 << TABLE_BITS]; /* 1 + the index in `column`; 0: free */
@@ -436,7 +436,7 @@ static inline void add_column(dictionary *d, int64_t j)
     d->table[at] = (uint16_t)d->count;
 }
 
-/* Returns the index of column j in increasing order. sort_columns must have been called. */
+/* Returns the position of column j in d->rising. sort_columns must have been called. */
 static inline uint16_t number_of(const dictionary *d, int64_t j)
 {
     return d->number[d->table[slot_of(d, j)] - 1];
@@ -555,7 +555,7 @@ static uint32_t *store_head(const slice_draft *n, uint8_t *to)
     return (uint32_t *)(void *)(to + (n->groups + 1) / 2 * 4);
 }
 
-/* Stores the window's record and pages, if the pass stores. Returns the number of pages. */
+/* Stores the window's record, pages and dictionary if pass->stores. Returns the number of pages. */
 static int64_t store_dictionary(const window_pass *pass, const int64_t *columns, int64_t count, int64_t run,
                                 const spryi_windowed_counts *at)
 {

@@ -18,7 +18,7 @@
 /* ---- columns of a window ------------------------------------------------------------------------------- */
 
 enum {
-    /* bits of an index in the hash table, which is at most half full plus one column of each concurrent thread */
+    /* bits of an index in the hash table. At most half of its slots are filled, and one more slot per thread */
     SMALL_BITS = 13,
     SMALL_TABLE = 1 << SMALL_BITS,
     MOST_SMALL = 4096, /* columns */
@@ -81,8 +81,8 @@ template <typename P> static __device__ __forceinline__ int begin_of_run(const w
 }
 
 /*
- * Does the steps of a bitonic sort for one size, from step LANES down, with 2*LANES keys, two keys per lane. base:
- * position of the first key in its array. Called by a warp.
+ * Does the steps of a bitonic sort that compare keys at distances LANES, LANES / 2, ... 1, for one size. A lane has two
+ * of the 2*LANES keys. base: position of the first key in its array. Called by a warp.
  */
 template <typename K> static __device__ __forceinline__ void sort_chunk(K *low, K *high, int base, int size)
 {
@@ -602,8 +602,8 @@ static __device__ __forceinline__ void build_words(const windowing<P> &w, const 
 }
 
 /*
- * Stores the words of a slice's groups, word by word; words of the groups are contiguous. Called by warp `part` of
- * `parts` warps. Each lane has a group of `length` runs. Groups with more words come first.
+ * Stores the words of a slice's groups: word 0 of all groups, then word 1 of the groups that have it, and so on. Groups
+ * with more words come first. Called by warp `part` of `parts` warps. Each lane has a group of `length` runs.
  */
 template <int BITS, typename P> static __device__ __forceinline__ void
 put_words(const windowing<P> &w, const filling &f, int64_t begin, int length, int part, int parts, uint32_t *put)

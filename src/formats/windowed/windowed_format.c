@@ -177,7 +177,7 @@ static void count_rows(const spryi_windowed_view *v, int64_t *offsets)
             offsets[v->rows[l] + 1] = (int64_t)v->run * v->length[spryi_windowed_group(v, l)];
 }
 
-/* Returns SPRY_BAD_FILE if a row is missing or duplicate, so that the entries do not add up. */
+/* Returns SPRY_BAD_FILE if the number of entries is wrong because a row is missing or duplicate. */
 static spry_status check_offsets(const spryi_compressed *c, spry_error *err)
 {
     if (c->offsets[c->majors] == c->nnz) return SPRY_OK;

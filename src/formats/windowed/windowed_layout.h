@@ -6,11 +6,11 @@
  *      equal, else the row itself. Rows with more than SPRYI_WINDOWED_LONG entries have no leader and are stored as
  *      CSR.
  *   2  Find run and stride from a sample of rows (spryi_windowed_sample). The run is the largest from 2 to MOST_RUN
- *      such that 3 of 4 sampled rows consist of runs. Stride 1 is tried before stride cols/run. The run is 1 if there
- *      are more than 2 leaders per 3 rows. In a square matrix, a sampled row only counts if for at least half of its
- *      runs the rows of the run's columns have one leader. Without this condition, a row of consecutive blocks of 2
- *      would count as a row of runs of 3. In later steps, only the row's own pattern decides whether the row consists
- *      of runs.
+ *      such that at least 3 of 4 sampled rows consist of runs. Stride 1 is tried before stride cols/run. The run is 1
+ *      if there are more than 2 leaders per 3 rows. In a square matrix, a sampled row only counts if for at least half
+ *      of its runs the rows of the run's columns have one leader. Without this condition, a row of consecutive blocks
+ *      of 2 would count as a row of runs of 3. In later steps, only the row's own pattern decides whether the row
+ *      consists of runs.
  *   3  Build cells, for square matrices. Leaders whose seed hash is 0 modulo `spacing` get their row index as label. In
  *      each of up to SPRYI_WINDOWED_ROUNDS rounds, leaders that got a label in the previous round offer it to the
  *      leaders of their columns. Leaders without a label accept the offered label with the smallest mark (a hash of the
@@ -103,7 +103,8 @@ SPRYI_WINDOWED_INLINE bool spryi_windowed_mostly_runs(int64_t seen, int64_t matc
 }
 
 /*
- * Returns true if for at least half of a row's runs the run's columns belong to one group, as the unknowns of a node.
+ * Returns true if at least half of a row's runs are joined. A run is joined if the rows of its columns belong to one
+ * group, as the unknowns of a node do.
  */
 SPRYI_WINDOWED_INLINE bool spryi_windowed_mostly_joined(int64_t runs, int64_t joined)
 {

@@ -137,8 +137,8 @@ static __device__ bool is_run(const int32_t *Aj, int64_t count, int64_t t, int64
 }
 
 /*
- * Returns true if the columns of a run that starts at `first` belong to one group. Always returns true for matrices
- * that are not square.
+ * Returns true if the rows whose indices are the first and last column of a run belong to one group. first: the run's
+ * first column. Always returns true for matrices that are not square.
  */
 template <typename P> static __device__ bool joins_group(const windowed_csr<P> &a, const uint32_t *__restrict__ leader,
                                                          int64_t first, int64_t run, int64_t stride)

@@ -5,11 +5,11 @@
  *       gather from shared memory. An element of x is thus loaded once per window, in any order of columns and for any
  *       number of entries. Values and dictionary indices are streamed.
  * Work: a warp per slice, a lane per row, loads of multiple runs in flight. Runs that all lanes have need no test. For
- *       later runs, which only the first lanes have, a ballot counts the lanes. A slice wider than a warp's average is
- *       cut into parts for multiple warps. The sums of the parts are added in order. Large windows start first. Loads
- *       that depend on other loads take time. Hence slice records are read together with the window's record, rows and
- *       groups are read one slice in advance, and values and indices of the next slice are prefetched if the matrix
- *       fits in the second-level cache.
+ *       later runs, which only the first lanes have, a ballot counts the lanes. A slice with more runs than the average
+ *       warp has is cut into parts for multiple warps. The sums of the parts are added in order. Large windows start
+ *       first. Loads that depend on other loads take time. Hence slice records are read together with the window's
+ *       record, rows and groups are read one slice in advance, and values and indices of the next slice are prefetched
+ *       if the product's bytes fill 1/3 to 15/16 of the second-level cache.
  * Cost: bytes of windowed, y, and the sectors of each window's x once per window. Deterministic.
  * Source: x of a part of the rows in shared memory: Chen, Explicit caching HYB, 2022; slices: Monakov, Lokhmotov,
  *         Avetisyan 2010; groups, runs, dictionary indices of 12 bits: this library.
@@ -284,7 +284,7 @@ template <typename V> struct staged_lane {
     int group, groups, width, whole, length;
 };
 
-/* A lane's row of y and group, which are read one slice in advance. */
+/* The row of y and the group of a lane. They are read one slice in advance. */
 struct lane_ahead {
     uint32_t row;
     int group;
