@@ -10,9 +10,9 @@
  *       block. If a block row is cut into pieces (bsr_cuda.cuh), a thread block multiplies one piece with all its
  *       groups, and the thread block that finishes last adds the sums of all pieces in order. One launch for each panel
  *       of up to BSR_PANEL vectors.
- * Cost: bytes of BSR without the masks, X and Y once if neighbours' reads hit the caches. Fill is multiplied. If a sum
- *       is NaN, the thread sums again with the masks. Deterministic, but sums are added in another order than for a
- *       single vector.
+ * Cost: bytes of BSR without the masks, X and Y once if reads by nearby threads hit the caches. Fill is multiplied. If
+ *       a sum is NaN, the thread sums again with the masks. Deterministic, but sums are added in another order than for
+ *       a single vector.
  * Source: Kreutzer and others, Performance engineering of the kernel polynomial method on large-scale CPU-GPU systems,
  *         2015 (row-major blocks of vectors); pieces: this library.
  */

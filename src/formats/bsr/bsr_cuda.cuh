@@ -108,8 +108,8 @@ template <int R, typename S> static __device__ __forceinline__ unsigned mask_at(
 }
 
 /*
- * Loads of values. They use the first-level cache, where adjacent lanes share cache lines, and these lines are evicted
- * first.
+ * These functions load values through the first-level cache, where adjacent lanes share cache lines. Lines with values
+ * are the first to be evicted.
  */
 static __device__ __forceinline__ void stream(const float *p, float *a)
 {

@@ -6,8 +6,8 @@
 #include "formats/bsr/bsr.h"
 
 /*
- * The row avx512-amd uses the launch time of csr. The fit gave 2.6 us, but products of small matrices take 1.6 us in
- * total.
+ * The row avx512-amd has the launch time of format csr. The fit gave 2.6 us, but products of small matrices take 1.6 us
+ * in total.
  */
 /* clang-format off */
 static const spryi_rates_row rates[] = {

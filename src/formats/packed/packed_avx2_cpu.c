@@ -27,7 +27,7 @@ typedef struct lane_bits {
 
 static inline lane_bits load_bits(const uint8_t *from, lanes_by by)
 {
-    (void)by; /* lanes_with loads them again for each slot, since registers are used for sums */
+    (void)by; /* lanes_with loads the bits again for each slot, since registers are used for sums */
     return (lane_bits){(const __m256i *)(const void *)from, UINT32_MAX};
 }
 

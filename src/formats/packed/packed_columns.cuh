@@ -4,8 +4,8 @@
  * Idea: a slice's values and indices are read once for all vectors. Row-major vectors: m.lanes lanes of a warp share a
  *       row of x, and each of them reads one or two pieces of the row, of at most 16 bytes each. A warp thus has 32 /
  *       m.lanes rows of the slice at a time, and on diagonals its reads of x are contiguous. Column-major vectors: a
- *       warp has all 32 rows of the slice, and each lane has some vectors (columns.cuh). A block row adds its b rows
- *       with one load of x.
+ *       warp has all 32 rows of the slice, and each lane has some vectors (columns.cuh). One load of x serves all b
+ *       rows of a block row.
  * Work: a warp has up to SHARES * 32 / m.lanes rows of a slice and one set of vectors. The warps of a slice are
  *       consecutive, so its values come from the first-level cache. A lane loads multiple slots at a time
  *       (columns_flight), and later values and indices are prefetched into the second-level cache.

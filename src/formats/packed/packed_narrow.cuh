@@ -10,8 +10,9 @@
  *       record, extra     values, indices, lengths     x     y          time -->
  *
  * Work: warps for narrow slices use few registers and have one or three slices. Warps for wide slices have enough loads
- *       at a time, so fewer warps suffice. Such a warp has eight slices, and loads the next record early, if this fills
- *       the GPU evenly. Otherwise it has one slice, since a partial last wave of warps would leave the GPU idle.
+ *       at a time, so fewer warps suffice. If warps of eight slices fill the GPU evenly, a warp for wide slices has
+ *       eight slices and loads the next record early. Otherwise the warp has one slice, since a partial last wave of
+ *       warps would leave the GPU idle.
  * Cost: bytes of packed, x and y.
  * Source: this library.
  */

@@ -31,7 +31,10 @@ typedef struct SPRY_FN(panel_entries) {
     int64_t blocks, x_stride;
 } SPRY_FN(panel_entries);
 
-/* Sets sum[2r] and, if twice, sum[2r + 1] to row r of the lane times one or two registers of vectors. */
+/*
+ * Sets sum[2r] to row r of the lane times a register of vectors. If twice, sets sum[2r + 1] to row r times the next
+ * register of vectors.
+ */
 SPRYI_INLINE void SPRY_FN(panel_sums)(const SPRY_FN(panel_entries) * at, int count, const int b, const int twice,
                                       PANEL *sum)
 {
@@ -145,8 +148,8 @@ static void SPRY_FN(panel_slices)(const spryi_run_args *args, int64_t begin, int
 }
 
 /*
- * Number of partial sums of a piece in the product with one vector: the elements of two registers, or one. In each
- * step, the second half of the sums is added to the first half, until one sum remains.
+ * Number of partial sums of a piece in the product with one vector: with AVX2 the number of elements of two registers,
+ * else 1. In each step, the second half of the sums is added to the first half, until one sum remains.
  */
 #undef PIECE_SUMS
 #ifdef __AVX2__

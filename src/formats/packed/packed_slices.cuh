@@ -160,9 +160,9 @@ static __device__ __forceinline__ int mode_of(uint32_t info)
 }
 
 /*
- * slices: number of slices that a warp adds together. slots: number of slots of each slice that it loads at a time.
- * Blocks are small, since finished warps leave their part of the multiprocessor idle until the block ends. Measured on
- * an H200.
+ * slices: number of slices that a warp adds together. slots: number of slots of each slice that the warp loads at a
+ * time. Blocks are small, since finished warps leave their part of the multiprocessor idle until the block ends.
+ * Measured on an H200.
  */
 template <typename V, int B> struct diagonal_shape {
     static const int slices = B > 1 ? 1 : 2;

@@ -127,8 +127,8 @@ static spry_status guess_slices(spry_context *context, void *guess, const spryi_
 /* ---- work and rates ------------------------------------------------------------------------------------ */
 
 /*
- * The row avx512-amd uses the launch time of csr. The fit gave 3.9 us, but products of small matrices take 2.4 us in
- * total.
+ * The row avx512-amd has the launch time of format csr. The fit gave 3.9 us, but products of small matrices take 2.4 us
+ * in total.
  */
 /* clang-format off */
 static const spryi_rates_row rates[] = {

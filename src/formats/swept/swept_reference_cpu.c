@@ -1,8 +1,8 @@
 /*
  * swept_reference_cpu: swept row blocks on one thread, block by block and slot by slot.
  *
- * Idea: each product is added to the sum of its row (transposed: of its column); padding is skipped. A reference for
- *       tests, and for machines without a GPU.
+ * Idea: each product is added to the sum of its row, or of its column in the transposed product. Padding is skipped.
+ *       The kernel is a reference for tests, and serves machines without a GPU.
  * Cost: bytes of the layout at one thread's bandwidth; additions are scattered over a block's rows.
  */
 #ifndef SPRY_FN

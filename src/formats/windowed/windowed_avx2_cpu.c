@@ -5,8 +5,8 @@
  *       second-level cache. Each lane computes a row; the 32 lanes of a slice are eight registers of f64 or four of
  *       f32. A permutation distributes the words of the groups to the lanes; shifts then extract the dictionary indices
  *       of eight runs. x is gathered by loads and inserts. In runs of multiple columns, one load reads two elements of
- *       x of a lane. Lanes without a slot are the last lanes and are masked. Values and indices are prefetched by
- *       software, and y before the sums are computed.
+ *       x of a lane. Lanes without a slot are the last lanes and are masked. Software prefetches values and indices. It
+ *       also prefetches y before the sums of a slice are computed.
  * Work: a task is a part of the windows, or a group of pieces of long rows (windowed_driver.c).
  * Cost: bytes of windowed, plus one write and reads of the staged x in cache.
  * Source: x of a part of the rows staged: Chen, Explicit caching HYB, 2022; the rest: this library.
@@ -38,7 +38,7 @@ typedef struct numbers {
     __m256i possible[EIGHTS]; /* eight consecutive groups, starting with the group of the first lane */
     int first[EIGHTS];        /* group of the first lane */
     int groups, run;
-    const uint32_t *word; /* word q of group 0, the next word */
+    const uint32_t *word; /* word q of group 0; q: next word to read */
     int q;
 } numbers;
 

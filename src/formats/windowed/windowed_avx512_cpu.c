@@ -22,7 +22,7 @@ typedef struct numbers {
     __m512i group;        /* group of each lane */
     __m512i group_length; /* length of each group in runs; 0 after the last group */
     __m512i lane_length;
-    const uint32_t *word; /* word q of group 0, the next word */
+    const uint32_t *word; /* word q of group 0; q: next word to read */
     int q, run;
 } numbers;
 

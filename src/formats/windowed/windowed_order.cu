@@ -3,9 +3,9 @@
  *
  * Idea: a hash table finds the first row of each pattern; other rows are compared with that row. Cells grow in rounds.
  *       All rounds are launched together; a round returns if the previous round set no label. Rows are sorted stably by
- *       kind and leader. The result is then sorted by kind and cell. Both orders are computed before the host decides.
- *       The host reads data from the device twice in total.
- * Work: 8 lanes per row. To count the columns of a sampled window, 16 blocks, with one bit per column.
+ *       kind and leader. The result is then sorted by kind and cell. The device computes the order with cells and the
+ *       order without cells before the host chooses one. The host reads data from the device twice in total.
+ * Work: 8 lanes per row. 16 blocks count the columns of a sampled window, with one bit per column.
  * Cost: columns are read three times, columns of leaders once more for cells; scratch of 80 to 110 bytes per row.
  * Source: open addressing; radix sort: CUB; this library.
  */

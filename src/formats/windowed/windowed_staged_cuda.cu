@@ -35,7 +35,8 @@ enum {
 static const unsigned ALL = 0xffffffffu;
 
 /*
- * Number of runs in flight, and the shape of thread blocks. Both depend on the columns C of a run. Measured on an H200.
+ * The shape of thread blocks, and for runs of C columns the number of runs whose loads are in flight. Measured on an
+ * H200.
  */
 template <typename V, int C> struct staged_shape {
     static const int threads = WARPS * LANES;
