@@ -9,10 +9,10 @@
  *     order in groups <-- order in groups <-- order of G2          back: each group is ordered by its own edges
  *
  * Weights count rows, links count entries. The orderings of G1 and G2 measure distances in rows and sort nodes by their
- * links. At the end the order is reversed, as in RCM. Cost: that of RCM, then three passes over the edges. Memory: G0,
- * and G1 and G2 with about 1/srs and 1/(srs*ssrs) of its size. Source: listing 2 of P. A. Lane, J. D. Booth,
- * Heterogeneous Sparse Matrix-Vector Multiplication via Compressed Sparse Row Format, 2022, section 2.2. The
- * aggregation is our own.
+ * links. At the end the order is reversed, as in RCM. Cost: the cost of RCM, and three more passes over the edges.
+ * Memory: G0, and G1 and G2, which have about 1/srs and 1/(srs*ssrs) of the size of G0. Source: listing 2 of P. A.
+ * Lane, J. D. Booth, Heterogeneous Sparse Matrix-Vector Multiplication via Compressed Sparse Row Format, 2022, section
+ * 2.2. The aggregation is our own.
  */
 #include "base/context.h"
 #include "base/error.h"
@@ -87,7 +87,7 @@ static int64_t weight_between(const work *w, int32_t begin, int32_t end)
 
 /*
  * Cuts a component into bands. A band ends when it has at least `depth` levels and a weight of at least `target`. If
- * the last band has less than half of `target`, it joins the band before.
+ * the last band has a weight below half of `target`, it joins the band before.
  */
 static void cut_component(work *w, int64_t first_level, int64_t end_level, int depth)
 {
@@ -259,7 +259,7 @@ done:
 
 /* Each thread processes some of the groups, which are independent. */
 
-/* Neighbours of one group, c. Group h is a neighbour if stamp[h] is c. Then slot[h] is its position in adjacent. */
+/* The groups next to group c. If stamp[h] is c, group h is one of them, and slot[h] is its position in `adjacent`. */
 typedef struct list {
     int32_t *stamp, *slot;
     int32_t *adjacent, *links; /* one element per group */
@@ -530,9 +530,9 @@ static void reverse(int32_t *order, int64_t count)
 }
 
 /*
- * Sets ptr[g] to the first member of group g. in_rows: members are rows; otherwise they are the groups of the level
- * below that have rows. weight: rows of each node; NULL: 1. Skips groups that have only columns (of a rectangular
- * matrix).
+ * Sets ptr[g] to the first member of group g. in_rows: members are rows. Otherwise members are groups of the level
+ * below, and groups without rows are not counted. weight: number of rows of each node; NULL: 1. Skips groups that have
+ * only columns (of a rectangular matrix).
  */
 static void point_to_groups(int64_t *ptr, int64_t *count, const int32_t *order, const node_groups *groups,
                             const int32_t *weight, bool in_rows)

@@ -12,7 +12,8 @@
  *
  * The start node is found by the method of George and Liu. Each walk starts at a node of least degree in the last level
  * of the walk before, until the number of levels stops growing. Each walk is a Cuthill-McKee ordering and computes its
- * bandwidth (the distance of a node to its last new neighbour). The result is the better one of the last two walks.
+ * bandwidth (the largest distance, in positions, of a node to its last new neighbour). The result is one of the last
+ * two walks: the walk with more levels, or else the walk with the smaller bandwidth.
  *
  * All threads process wide levels and find the same order as one thread. The positions of a level are divided into one
  * range ("run") per thread. Each new node belongs to the least position whose node is its neighbour, because one thread
@@ -102,7 +103,7 @@ typedef struct level {
     int32_t *label;        /* if mark is NULL: a node is new if its label is negative; its position becomes its label */
     const int32_t *degree; /* sorts the new nodes of a row by degree; NULL: the row's order remains */
     uint64_t *keys;        /* memory for sorting: one element per position */
-    int64_t bandwidth;     /* raised to the distance of a node to the last new node of its row */
+    int64_t bandwidth;     /* largest distance so far of a node to the last new node of its row */
 } level;
 
 static void clear_level_work(spry_context *context, level_work *work)
@@ -154,7 +155,7 @@ typedef struct spread_job {
     atomic_llong bandwidth;
 } spread_job;
 
-/* Returns the first position in the order of run `run`, the part of the level that one thread processes. */
+/* Returns the position in the order at which run `run` begins. A run is the part of the level for one thread. */
 static int32_t run_at(const spread_job *j, int64_t run)
 {
     return j->l->head + (int32_t)((int64_t)(j->l->end - j->l->head) * run / j->runs);

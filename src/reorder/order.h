@@ -44,7 +44,7 @@ spry_status spryi_renumber(spry_context *context, spryi_graph *to, const spryi_g
 typedef struct spryi_local {
     spryi_graph graph;
     int32_t *original; /* for each node: its row, or the number of rows + its column; room for nodes + 1 elements */
-    int32_t *starts;   /* first node of each component, then the number of nodes. The last node is far from the first */
+    int32_t *starts;   /* first node of each component, then `nodes`. A component's last node is far from its first */
     int64_t components;
 } spryi_local;
 

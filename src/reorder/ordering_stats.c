@@ -73,7 +73,7 @@ static void measure(const spry_context *context, const spry_arrays *a, const int
 
 enum { SECTOR = 4 /* elements of x */, TOGETHER = 32 /* rows of a group */ };
 
-/* Returns the number of sectors of x that rows first .. end - 1 read. met[n] is the last group that read sector n. */
+/* Returns the number of sectors of x that rows first .. end - 1 read. met[n]: last group of rows that read sector n. */
 static int64_t new_sectors(const spry_arrays *a, const int64_t *perm, const int64_t *col_inverse, int64_t first,
                            int64_t end, int64_t group, int64_t *met)
 {

@@ -26,7 +26,7 @@ typedef struct degree_job {
 /* Adds the lengths of rows or columns. Sums of integers are the same in any order. */
 static void add_some_lengths(void *job, int64_t begin, int64_t end)
 {
-    const spry_arrays a = *((const degree_job *)job)->a; /* a local copy, which stores to degree cannot change */
+    const spry_arrays a = *((const degree_job *)job)->a; /* a local copy: writes to degree cannot change it */
     int64_t *degree = ((const degree_job *)job)->degree;
     for (int64_t i = begin; i < end; i++) degree[i] += spryi_offset_of(&a, i + 1) - spryi_offset_of(&a, i);
 }
@@ -162,8 +162,8 @@ static spry_status resolve(settings *s, const spry_ordering_options *o, const sp
 /* ---- methods ---------------------------------------------------------------------------------------- */
 
 /*
- * Writes to perm the rows of the matrix, in an order of the graph's nodes. order NULL: the order of the nodes
- * themselves, which is the order of a breadth-first walk. Skips columns of a rectangular matrix.
+ * Writes the rows of the matrix to perm, in the given order of the graph's nodes. order NULL: nodes by increasing
+ * number, which is the order of a breadth-first walk. Skips nodes that are columns of a rectangular matrix.
  */
 static void name_rows(int64_t *perm, const int32_t *order, const spryi_local *local, int64_t rows)
 {
@@ -290,7 +290,7 @@ static spry_status copy_level(spry_context *context, const int64_t **to, const i
     return SPRY_OK;
 }
 
-/* Returns the mean size of groups, rounded up, or 1 without groups. Returns 0 if there is no such level. */
+/* Returns the mean size of groups, rounded up; 1 if there are no groups; 0 if the level does not exist (ptr NULL). */
 static int64_t mean_size(const int64_t *ptr, int64_t count)
 {
     if (!ptr) return 0;

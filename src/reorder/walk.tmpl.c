@@ -38,8 +38,8 @@ static void SPRY_FN(claim)(const level *l, int32_t *claim, const SPRY_P *Ap, con
 }
 
 /*
- * Counts the nodes whose claim is one of the positions first .. last - 1. Sets the claim of a counted node to ~p, so
- * that duplicates in a row count once.
+ * Counts the nodes whose claim is one of the positions first .. last - 1. If a node is counted at
+ * position p, its claim becomes ~p, so that duplicates in a row count once.
  */
 static int64_t SPRY_FN(count)(const level *l, int32_t *claim, const SPRY_P *Ap, const SPRY_J *Aj, int32_t first,
                               int32_t last)

@@ -69,8 +69,8 @@ static spry_status find_exponents(spry_context *context, spryi_exponents *e, con
 }
 
 /*
- * Returns the e for which the largest entry of 2^-e b is near 1 and no entry loses digits, if the type has that range.
- * A largest entry of up to 2^room is as good as 1.
+ * Returns the e for which the largest entry of 2^-e b is near 1. If small entries would lose digits, returns a smaller
+ * e, for which the largest entry is still at most about 2^room.
  */
 static int exponent_of_b(const spryi_exponents *b, spry_type type)
 {
@@ -323,7 +323,7 @@ static spry_status start_rounds(void *user, int64_t count, void *stream, spry_er
     return SPRY_OK;
 }
 
-/* Records rounds for x and the columns of the work, unless they are recorded. Callbacks cannot be recorded. */
+/* Records rounds, unless a recording with this x and number of columns exists. Callbacks cannot be recorded. */
 static spry_status record_rounds(spry_cg_plan *s, spry_error *err)
 {
     const void *x = spryi_cg_vectors_of(s).x;
@@ -357,7 +357,8 @@ static int64_t iterations_made(const spry_cg_plan *s)
 /* Returns the estimated iterations that are left for the column that needs most. */
 static int64_t iterations_left(const spry_cg_plan *s)
 {
-    enum { LATE = 24 /* iterations back, since the residual also rises */, SMALL = 1 << 16 };
+    /* LATE: iterations over which the decrease is measured, since single iterations may increase the residual */
+    enum { LATE = 24, SMALL = 1 << 16 };
     /* in a small system, reading the states takes longer than many rounds */
     int64_t most = s->system.n < SMALL && iterations_made(s) == 0 ? SPRYI_MANY_ROUNDS : 1;
     for (int64_t c = 0; c < s->work.columns; c++) {
@@ -776,7 +777,7 @@ static void prepare_states(spry_cg_plan *s, int64_t columns)
 }
 
 /*
- * Adds column c to the result. The result describes the first column that failed, or else the column with the most
+ * Updates the result for column c. The result describes the first column that failed, or else the column with the most
  * iterations.
  */
 static void add_column(const spry_cg_plan *s, spry_cg_result *result, int64_t c, int64_t number)

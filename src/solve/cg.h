@@ -88,7 +88,7 @@ typedef struct spryi_cg_products {
 /* Vectors on the device. data NULL: not needed. */
 typedef struct spryi_cg_buffers {
     spry_vector r, p, q, z, z_before, D; /* vectors of the iteration's type */
-    spry_vector inner_x;                 /* SPRY_PRECISION_F32: the part of x that is not yet added to x */
+    spry_vector inner_x;                 /* SPRY_PRECISION_F32: the part of the solution that is not yet added to x */
     spry_vector outer_q;                 /* SPRY_PRECISION_F32: A*x */
     spry_vector own_x, own_b;            /* copies of the caller's x and b */
     spry_vector scaled_b;                /* 2^-c b, if c is not 0 */

@@ -226,7 +226,7 @@ static int exponent_of_M(const spry_cg_plan *s)
     return s->o.precond == SPRY_PRECOND_NONE ? 0 : s->scaled.a;
 }
 
-/* Return p'Ap and r'Mr for the caller's A, b and M. These values may overflow double. p is about M b. */
+/* Return p'Ap and r'Mr for the caller's A, b and M. These values may overflow double. p scales like M b. */
 static long double curvature(const spry_cg_plan *s, int64_t column)
 {
     return ldexpl(s->current.states[column].curvature, 2 * s->scaled.c + s->scaled.a - 2 * exponent_of_M(s));
@@ -343,7 +343,7 @@ static spry_status plan_operator(spry_cg_plan *s, spry_error *err)
 {
     spry_operator *ours = &s->system.operator;
     SPRYI_OK_OR_RETURN(check_operator(ours, s->o.products, err));
-    s->o.products = NULL; /* the caller's struct is read only during this call */
+    s->o.products = NULL; /* the caller's struct is not read after this call */
     s->system.type = ours->type;
     s->system.n = ours->n;
     s->system.device = spryi_device_number(ours->device);
@@ -555,7 +555,7 @@ static spry_status run(spry_cg_plan *s, const spry_vector *x, const spry_vector 
     const bool keeps_x = s->system.device > 0 && !s->current.is_only && s->system.inner == s->system.type;
     s->work.stream = s->current.product.stream;
     s->work.columns = count_of(x);
-    if (s->scaled.by_run) SPRYI_TRY(spryi_cg_set_up(s, found, err)); /* every run gives the bits of a new plan */
+    if (s->scaled.by_run) SPRYI_TRY(spryi_cg_set_up(s, found, err)); /* the run gives the same bits as a new plan */
     if (found->verdict != SPRY_VERDICT_NONE) return report_verdict(s, found, err);
     s->product.us = 0;
     SPRYI_TRY(take_vector(s, &s->current.x, &s->vectors.own_x, x, keeps_x, spryi_cg_starts_from_x(s), err));

@@ -172,7 +172,7 @@ static spry_status create_blocks(spry_cg_plan *s, spry_cg_result *result, const 
     spry_vector_destroy(s->context, &M->entries);
     spry_status status = invert_blocks(s->context, &M->entries, &result->bad_row, A, size, type, err);
     if (status == SPRY_OK && result->bad_row >= 0 &&
-        type != s->system.inner) { /* not definite in f32: uses the iteration's type */
+        type != s->system.inner) { /* not definite in f32: tries again in the iteration's type */
         type = s->system.inner;
         spry_vector_destroy(s->context, &M->entries);
         status = invert_blocks(s->context, &M->entries, &result->bad_row, A, size, type, err);
@@ -368,7 +368,8 @@ static void forget_plans(spry_cg_plan *s)
 /* ---- 2^-a A ----------------------------------------------------------------------------------------- */
 
 /*
- * Adds the exponents of A's diagonal for BSR. Diagonal elements of a block have the same index in both storage orders.
+ * Extends the range *e by the exponents of the diagonal of A, which is BSR. Diagonal elements
+ * of a block have the same index in both storage orders.
  */
 static void add_diagonal_of_blocks(spryi_exponents *e, const spry_arrays *a)
 {
@@ -537,7 +538,7 @@ static spry_status set_up_matrix(spry_cg_plan *s, spry_cg_result *result, spry_e
     SPRYI_TRY(create_precond(s, result, s->scaled.A ? s->scaled.A : host, err));
     if (result->verdict != SPRY_VERDICT_NONE) goto done;
     s->scaled.by_run = false;
-    result->format = s->product.names.format; /* set-up has replaced the caller's texts by constants */
+    result->format = s->product.names.format; /* the set-up has replaced the caller's names by constants */
     result->kernel = s->product.names.kernel;
 done:
     spryi_matrix_release(host);

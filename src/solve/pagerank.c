@@ -36,7 +36,7 @@ typedef struct links {
     spry_vector transposed[3]; /* device arrays of the transpose */
 } links;
 
-/* The memory of three vectors, named by its current content. */
+/* Addresses of three vectors. Each iteration exchanges some of these addresses (pass). */
 typedef struct buffers {
     void *z, *y_before, *y;
 } buffers;
@@ -411,8 +411,8 @@ static spry_status read_state(ranking *r, spry_error *err)
 }
 
 /*
- * Runs the pass. The new z uses the memory of y_before, and the three vectors rotate. If iterations are started ahead,
- * z keeps its memory, so that products that run after the end only read z.
+ * Runs the pass. If iterations are started ahead, z keeps its memory, so that products that run after the end only read
+ * z. Otherwise the new z uses the memory of y_before, and the three vectors rotate.
  */
 static spry_status pass(const ranking *r, const spryi_vector_work *w, buffers *at, spry_error *err)
 {
@@ -674,7 +674,7 @@ static spry_status set_up(ranking *r, spry_vector x, spry_pagerank_result *resul
                           const spry_arrays *a, spry_error *err)
 {
     spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-    info.struct_size = offsetof(spry_spmv_plan_info, baseline); /* leaves out predictions, which measure the device */
+    info.struct_size = offsetof(spry_spmv_plan_info, baseline); /* leaves out predictions: they measure the device */
     SPRYI_OK_OR_RETURN(spryi_vector_work_init(r->context, &r->work, r->device, r->run.stream, r->n, 1, r->x.type, err));
     SPRYI_OK_OR_RETURN(prepare_links(r, A, a, err));
     result->dangling_nodes = r->links.dangling_nodes;

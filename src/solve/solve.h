@@ -121,7 +121,10 @@ typedef struct spryi_recorded {
     int64_t started, seen; /* counts of starts, and of starts whose states were read */
 } spryi_recorded;
 
-/* Records both numbers of rounds. *recorded must keep its address until spryi_vector_forget, also after a failure. */
+/*
+ * Makes two recordings, of SPRYI_MANY_ROUNDS and SPRYI_FEW_ROUNDS rounds. *recorded must keep its address until
+ * spryi_vector_forget, also after a failure.
+ */
 spry_status spryi_vector_record(const spryi_vector_work *w, spryi_recorded *recorded, spryi_start_rounds_fn start,
                                 void *user, spry_error *err);
 

@@ -715,7 +715,7 @@ static spry_status ready(spry_spgemm_plan *plan, spry_error *err)
     const bool listed = job->columns || job->listed;
     SPRYI_OK_OR_RETURN(allocate_result(plan, err));
     if (!listed) function_of(job, plan->kernel->spgemm->columns)(job);
-    drop_bitmaps(plan->context, &job->rows_of_b.bitmaps); /* runs fill only values, and need no bitmaps */
+    drop_bitmaps(plan->context, &job->rows_of_b.bitmaps); /* later calls only compute values, without bitmaps */
     spryi_spgemm_touch_pages(plan->context, job->values, plan->result.nnz * (int64_t)spry_type_bytes(job->type));
     return SPRY_OK;
 }

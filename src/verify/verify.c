@@ -288,8 +288,9 @@ static bool duplicates_may_overflow(const check *v)
 
 /*
  * Returns |got - alpha*sum| divided by terms * eps * |alpha| * absolute. If the sum is not finite, `got` must be the
- * same infinity or NaN, with two exceptions. If duplicates are added first, `got` may be another infinity or NaN. If
- * all values are finite, a product or sum overflowed, and any result is accepted.
+ * same infinity or NaN, with two exceptions. If A or B may have duplicates, `got` may be another infinity or NaN,
+ * because kernels may add duplicates first. If all values and alpha are finite, a product or sum overflowed, and any
+ * result is accepted.
  */
 static double share_of_bound(const check *v, double got, const spryi_row_sum *sum, double absolute, double terms)
 {

@@ -77,8 +77,9 @@ static inline int64_t SPRY_FN(count_columns)(const spryi_spgemm_job *job, uint64
 typedef int64_t (*SPRY_FN(count_short_fn))(const spryi_spgemm_job *job, int64_t i, int64_t *first, int64_t *last);
 
 /*
- * Counts row i of a piece that begins with row `begin`, and notes its span. *words holds the span of row i - 1 before
- * the call and of row i after it. count_short, a compile-time constant, counts short rows if it is not NULL.
+ * Counts row i of a piece that begins with row `begin`, and records its span in w->seen. *words: number of words that
+ * row i - 1 spans; set to the number of words that row i spans. count_short, a
+ * compile-time constant, counts short rows if it is not NULL.
  */
 SPRYI_INLINE void SPRY_FN(count_row)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t i,
                                      int64_t *words, SPRY_FN(count_short_fn) count_short)

@@ -1,7 +1,7 @@
 /*
- * Rows of C whose columns are known without reading their products, for each value type and index pair. These are rows
- * of one entry in A, rows that repeat the row before, and all rows of a known structure. Sums use the dense window
- * without bits.
+ * Rows of C whose columns are known without reading their products, for each value type and index pair. There are three
+ * cases: the row of A has one entry, the columns are those of the row before plus a constant (row_shape.tmpl.h), or the
+ * structure of C is known. Values are summed in the dense window, without bits.
  */
 
 /* Computes the values of the n columns Cj, which are increasing. Leaves the sums zero. */
@@ -85,7 +85,7 @@ static inline void SPRY_FN(gather_identical)(const spryi_spgemm_job *job, SPRY_V
     }
 }
 
-/* Computes the values of row i, whose columns are known, and of rows identical to it. Returns the number of rows. */
+/* Computes the values of row i, and of the next rows with equal columns in A. Columns are known. Returns the rows. */
 static __attribute__((noinline, unused)) int64_t
 SPRY_FN(fill_values)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t i, int64_t end)
 {
@@ -103,8 +103,7 @@ SPRY_FN(fill_values)(const spryi_spgemm_job *job, const spryi_rows_workspace *w,
 }
 
 /*
- * If row i repeats the row before, writes its n columns, which are the columns of the row before plus a shift, and
- * returns true.
+ * If the n columns of row i of C are the columns of the row before plus a constant, writes them and returns true.
  */
 static inline bool SPRY_FN(repeat_columns)(const spryi_spgemm_job *job, int64_t begin, int64_t i, SPRY_J *restrict Cj,
                                            int64_t n)
@@ -115,7 +114,7 @@ static inline bool SPRY_FN(repeat_columns)(const spryi_spgemm_job *job, int64_t 
     return true;
 }
 
-/* Fills row i and rows identical to it if its columns are known. Returns the number of rows filled, or 0. */
+/* If the columns of row i are known, fills it and the next rows with equal columns in A. Returns their number, or 0. */
 static inline int64_t SPRY_FN(fill_known)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t begin,
                                           int64_t i, int64_t end)
 {

@@ -22,8 +22,8 @@ typedef struct spryi_run_product {
 
 /* Consecutive rows of B that multiple entries of A select. */
 typedef struct spryi_run_track {
-    int64_t first, last;    /* first and last row of B in the track that the run's first row selects */
-    int64_t period, beyond; /* period: entries of B per group; beyond: number of groups from first to last */
+    int64_t first, last;    /* first and last row of B in the track that the run's first row of A selects */
+    int64_t period, beyond; /* period: entries of B per group; beyond: how many groups `last` is after `first` */
     int64_t at;             /* position of the track in spryi_run_memory.values */
 } spryi_run_track;
 
@@ -36,7 +36,7 @@ typedef struct spryi_run_memory {
     int32_t *list, *columns;  /* list: columns of the ordered row's products; columns: of its entries in C */
     int32_t *ends;            /* 0, then the end of the products of each entry of C in `order` */
     uint16_t *positions;
-    int32_t *bases[2], *lengths[2]; /* for each selected row of B: position in values, length */
+    int32_t *bases[2], *lengths[2]; /* for each selected row of B: its position in values; its length */
     spryi_run_track *tracks;        /* SPRYI_RUN_TRACKS */
 } spryi_run_memory;
 
@@ -66,7 +66,7 @@ typedef struct spryi_row_run {
     spryi_run_progress search;
     int now, track_count;                /* now: index of the order's arrays in bases and lengths */
     int64_t groups, identical, lanes, a; /* groups of the run; rows of a group; lanes and a: as in `ordered` */
-    int32_t shift, moved; /* shift of C's columns from one group to the next; from the ordered row to the run's row i */
+    int32_t shift, moved; /* shift of C's columns: from group to group; from the ordered row to the run's first row */
 } spryi_row_run;
 
 /* Functions for runs, with the vectors of a processor level. */
@@ -90,12 +90,12 @@ typedef struct spryi_run_functions {
 extern const spryi_run_functions spryi_runs_avx2, spryi_runs_avx512;
 
 /*
- * Calls run->with->find, after a test of lengths and columns that excludes most rows. The test has few branches:
- * individual branches could not be predicted.
+ * Calls run->with->find, after a test of lengths and columns that excludes most rows. The test combines
+ * conditions in few branches, because a branch for each condition would often be mispredicted.
  */
 static inline int64_t spryi_begin_run(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i, int64_t end)
 {
-    enum { HALF = SPRYI_RUN_ALONE / 2, ALL = SPRYI_RUN_ALONE }; /* every run has ALL rows */
+    enum { HALF = SPRYI_RUN_ALONE / 2, ALL = SPRYI_RUN_ALONE }; /* every run has at least ALL rows */
     const int32_t *restrict Ap = job->a.offsets;
     if (i < run->search.from || i + ALL > end || run->most_products == 0) return 0;
     const int64_t at = Ap[i], length = Ap[i + 1] - at;

@@ -2,15 +2,16 @@
  * Runs of rows that share one order of products, with the vectors of a processor level. A source of that level includes
  * its value_vectors_*.h, defines RUN_FUNCTIONS as the name of the functions' table, and includes this file once.
  *
- * Idea: in a run, each row of A is the row before, shifted by a constant, and so are the selected rows of B. Instead of
- *       single rows, groups of rows with equal columns may be shifted. Then C's columns are the first row's columns,
- *       shifted, and every row adds the same products in the same order. The order is found once, and again only if a
+ * Idea: in a run, each row of A has the columns of the row before plus a constant. The rows of B that it selects have
+ *       the columns of the rows of B that the row before selects, plus a constant. Instead of single rows, groups of
+ *       rows with equal columns may be shifted. Then C's columns are the first row's columns plus a constant, and every
+ *       row adds its products in the same order. The order is found once, and again only if a
  *       later run has a different order. The values of A and B are transposed, so that each entry stores the rows of
  *       the run contiguously. The rows are summed as lanes of a vector, and C's values are transposed back. Rows of B
  *       are handled as tracks: consecutive rows that multiple entries of A select. A track is transposed once.
  * Work: the rows of a piece, in tiles. A tile has one group for each lane of one vector or of four vectors.
- * Cost: with AVX-512, a quarter of a cycle per product (f64) and half a cycle per transposed entry; the bytes of C and
- *       of the tracks.
+ * Cost: with AVX-512, a quarter of a cycle per product (f64) and half a cycle per transposed entry. The tracks are
+ *       read, and C is written.
  * Source: this library; same method as on the GPU (runs_cuda.cu).
  */
 #ifndef SPRYI_TEMPLATE
@@ -30,8 +31,8 @@ static inline void *spryi_on_stage(const spryi_stage *s)
 }
 
 /*
- * Ends the writing of `bytes` bytes to spryi_on_stage, and copies whole cache lines to `to`. last: copies all bytes;
- * otherwise the buffer keeps a partial line.
+ * Called after `bytes` bytes were written at the address spryi_on_stage(s). Copies whole cache lines from the buffer to
+ * `to`; the buffer keeps a partial line. last: copies all bytes.
  */
 static inline void spryi_from_stage(spryi_stage *s, int64_t bytes, bool last)
 {
@@ -78,8 +79,8 @@ static __attribute__((noinline)) int64_t count_periods(const spry_arrays *csr, i
 }
 
 /*
- * Finds the tracks of B that the rows from i on select. Returns the number of groups in which all tracks are shifted
- * copies; 0: too many tracks or values.
+ * Finds the tracks of B that the rows from i on select. Returns the number of groups, from row i on, whose
+ * selected rows of B are shifted copies of those of the first group; 0: too many tracks or values.
  */
 static int64_t find_tracks(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i, int64_t step)
 {

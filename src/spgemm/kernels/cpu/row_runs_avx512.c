@@ -1,8 +1,8 @@
 /*
  * Runs of rows (row_runs.tmpl.h) in vectors of 512 bits.
  *
- * Idea: rows that equal the row before, shifted, add their products in the same order. They are summed in the lanes of
- *       a vector.
+ * Idea: consecutive rows whose columns are those of the row before plus a constant add their products in the same
+ *       order. The lanes of a vector sum different rows.
  * Work: the rows of a piece, a tile at a time.
  * Cost: see row_runs.tmpl.h.
  * Source: this library; same method as on the GPU (runs_cuda.cu).

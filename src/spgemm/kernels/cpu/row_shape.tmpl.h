@@ -1,8 +1,10 @@
 /*
  * Rows of C whose products need not be processed individually, for each value type and index pair.
  *
- * In grids, meshes and finite elements, many rows of A, and the rows of B that they select, are the row before shifted
- * by a constant. Then the row of C is also the row before, shifted. Nothing must be counted, sorted or searched.
+ * In grids, meshes and finite elements, many rows of A have the columns of the row before plus a constant. If the
+ * columns of the rows of B that these two rows select also differ by a constant, so do the columns of the two rows of
+ * C. The second row of C is said to repeat the row before. Its columns need not be counted, sorted or searched. Only
+ * its values are summed.
  */
 
 static inline int64_t SPRY_FN(row_products)(const spryi_spgemm_job *job, int64_t i)
@@ -37,7 +39,7 @@ static inline void SPRY_FN(row_span)(const spryi_spgemm_job *job, int64_t i, int
     *last = high;
 }
 
-/* Returns true if row i > 0 of C is row i - 1 with columns shifted by *shift. */
+/* Returns true if the columns of row i > 0 of C are those of row i - 1 plus a constant. Sets *shift to the constant. */
 static __attribute__((noinline, unused)) bool SPRY_FN(repeats)(const spryi_spgemm_job *job, int64_t i, SPRY_J *shift)
 {
     const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;

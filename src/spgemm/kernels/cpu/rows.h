@@ -8,8 +8,9 @@
  *             sort: entries are written in their order. The window's width is that of the widest row of C, up to a
  *             limit. Rows of banded matrices are narrow.
  *   table     A hash table, for wider rows.
- *   copy      If a row of A has one entry, a row of B is copied. Rows that repeat the row before (row_shape.tmpl.h)
- *             have known columns and need no bits.
+ *   copy      If a row of A has one entry, a multiple of a row of B is stored.
+ *
+ * Some rows have the columns of the row before plus a constant (row_shape.tmpl.h). They use the window without bits.
  *
  * Every accumulator starts at 0 and adds rounded products a*b in the order of A's row. All accumulators give the same
  * bits.
@@ -34,7 +35,7 @@ extern const spryi_spgemm_table spryi_rows_one_pass;
 
 enum { SPRYI_SHORT = 32 }; /* maximal products of a row whose columns fit in two registers of AVX-512 */
 
-/* Maximal products of a row whose columns are sorted without a mask; columns that a copy may write after the list. */
+/* FEW: maximal products of a row whose columns are sorted without a mask. BEYOND: columns written after a list. */
 enum { SPRYI_FEW_PRODUCTS = 64, SPRYI_BEYOND_FEW = 8 };
 
 /* Maximal rows with equal columns in A that are summed together. Their window is wider by this factor. */
@@ -118,7 +119,7 @@ typedef struct spryi_rows_workspace {
 /* Processes the rows begin .. end-1 of a piece. */
 typedef void (*spryi_rows_piece_fn)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end);
 
-/* rows_sizes.c: runs a phase in parallel, piece by piece. Adds the spans that the threads see to job->found. */
+/* rows_sizes.c: runs a phase in parallel, piece by piece. Merges the `seen` of all threads into job->found. */
 void spryi_rows_run(spryi_spgemm_job *job, spryi_rows_piece_fn piece);
 
 /*
@@ -139,7 +140,7 @@ static inline int64_t spryi_rows_words(int64_t first, int64_t last)
     return (last - first) / 64 + 2;
 }
 
-/* Returns true if a row's span is so wide for its products that the hash table is faster than scanning the window. */
+/* Returns true if a row has so few products for its span that the hash table is faster than scanning the window. */
 enum { SPRYI_FEW_WORDS = 256, SPRYI_WORDS_A_PRODUCT = 32 };
 static inline bool spryi_rows_scattered(int64_t words, int64_t products)
 {

@@ -1,5 +1,6 @@
 /*
- * The product by rows (rows.h) with AVX2: the portable kernel, with a search for runs and vectors for them.
+ * The product by rows (rows.h) with AVX2. Adds to the portable kernel a search for runs, whose rows are summed in
+ * vectors.
  *
  * Idea: rows that share one order of products form a run, and are summed in the lanes of vectors. The portable code
  * computes all rows outside of runs.

@@ -1,8 +1,9 @@
 /*
  * The product by rows (rows.h) with AVX-512. 64-bit columns gain little and use the portable instances.
  *
- * Idea: runs of rows that share one order of products are computed together. Each other row uses the method that suits
- *       it. The row is copied, takes its columns from the row before, or is summed in two registers, in a dense window
+ * Idea: runs of rows that share one order of products are computed together. Other rows have three cases. If the row
+ *       of A has one entry, a multiple of a row of B is stored. If the columns of C are those of the row
+ *       before plus a constant, only values are computed. All other rows are summed in two registers, in a dense window
  *       with bits or flags, or in a hash table.
  * Work: pieces of rows. Idle threads fetch the next piece.
  * Cost: products * (value + index) bytes read, mostly from caches; C written once.
@@ -31,7 +32,7 @@ static void SPRY_FN(renew)(spryi_spgemm_job *job)
 }
 #else
 
-/* Fills row i of a piece, and rows identical to it. Returns the number of rows. */
+/* Fills row i of a piece. May also fill the next rows, if their columns in A are equal. Returns the number of rows. */
 static int64_t SPRY_FN(fill_rows)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t begin, int64_t i,
                                   int64_t end)
 {

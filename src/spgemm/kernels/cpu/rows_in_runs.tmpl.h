@@ -35,8 +35,8 @@ static void SPRY_FN(count)(spryi_spgemm_job *job)
 }
 
 /*
- * Fills the run that begins with row i. Without a run, fills row i and rows identical to row i. Returns the number of
- * rows.
+ * Fills the run that begins with row i. If no run begins there, fills row i, and the next rows if their columns in A
+ * are equal. Returns the number of rows.
  */
 static inline int64_t SPRY_FN(fill_next)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t i,
                                          int64_t end)
@@ -100,8 +100,8 @@ static void SPRY_FN(columns)(spryi_spgemm_job *job)
 }
 
 /*
- * Computes only the values of the run that begins with row i. Without a run, computes the values of row i and of rows
- * identical to row i. Returns the number of rows.
+ * Computes only the values of the run that begins with row i. If no run begins there, computes the values of row i, and
+ * of the next rows if their columns in A are equal. Returns the number of rows.
  */
 static inline int64_t SPRY_FN(renew_next)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t i, int64_t end)
 {

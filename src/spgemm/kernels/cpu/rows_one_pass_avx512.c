@@ -117,8 +117,8 @@ static inline void SPRY_FN(move_columns)(int32_t *to, const int32_t *from, int64
 }
 
 /*
- * Finds the columns of the listed row and the positions of its `count` products. If it uses the window, it fills the
- * row instead.
+ * Finds the columns of the listed row and the positions of its `count` products. If the dense window is
+ * used, also fills the row, and the positions remain unknown.
  */
 static inline void SPRY_FN(place_products)(const spryi_spgemm_job *job, summation *o, int64_t count,
                                            int32_t *restrict Cj, SPRY_V *restrict Cx)

@@ -1,15 +1,16 @@
 /*
  * The product by rows (rows.h) in portable C. Only these instances have 64-bit columns.
  *
- * Idea: each row uses the method that suits it. The row is copied, takes its columns from the row before, or is summed
- *       in a dense window or a hash table.
+ * Idea: if a row of A has one entry, a multiple of a row of B is stored. If the columns of a row of C are those of the
+ *       row before plus a constant, only values are computed. All other rows are summed in a dense window or a hash
+ *       table.
  * Work: pieces of rows. Idle threads fetch the next piece.
  * Cost: products * (value + index) bytes read, mostly from caches; C written once.
  * Source: F. G. Gustavson, Two Fast Algorithms for Sparse Matrices, 1978; repeating rows: this library.
  */
 #ifdef SPRY_V
 
-/* Fills row i of a piece, and rows identical to it. Returns the number of rows. */
+/* Fills row i of a piece. May also fill the next rows, if their columns in A are equal. Returns the number of rows. */
 static int64_t SPRY_FN(fill_rows)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t begin, int64_t i,
                                   int64_t end)
 {

@@ -4,9 +4,9 @@
 
 /*
  * Limits of the dense window. The widest window has 2^16 words of 64 columns. It needs 32 MB per thread for f64, which
- * is about the size of the last-level cache. Wider rows use the hash table. A memory limit reduces the width. Identical
- * rows are summed together if their sums about fit in the second-level cache. Rows that repeat the row before need no
- * scan, so they are summed in the window even with few products.
+ * is about the size of the last-level cache. Wider rows use the hash table. A memory limit reduces the width. Rows
+ * with equal columns in A are summed together if their sums about fit in the second-level cache. Rows of C with the
+ * columns of the row before plus a constant need no scan, so the window is used even if they have few products.
  */
 enum { WIDEST_BIN = 16, WIDEST_IDENTICAL = 2048, WIDEST_REPEATED = 8192 };
 
@@ -181,8 +181,8 @@ static spryi_spgemm_sizes with_window(const spryi_spgemm_job *job, spryi_spgemm_
 }
 
 /*
- * Returns the sizes of fill. To keep the limit, first removes the memory for runs, then narrows the window if the table
- * is smaller, then reduces the threads.
+ * Returns the sizes of fill. To stay within most_bytes, first removes the memory for runs, then narrows the window if
+ * that saves memory in spite of the hash table, then reduces the number of threads.
  */
 static spryi_spgemm_sizes fill_sizes(const spryi_spgemm_job *job, int64_t most_bytes, const spryi_run_functions *runs)
 {

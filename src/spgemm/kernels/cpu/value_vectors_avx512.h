@@ -1,4 +1,4 @@
-/* Vectors of 512 bits for code that is instantiated for f32 and f64: VECTOR of LANES values, OF(operation). */
+/* Vectors of 512 bits for code that is instantiated for f32 or f64. OF(add) is the intrinsic that adds vectors. */
 #pragma once
 
 #include "base/types.h"

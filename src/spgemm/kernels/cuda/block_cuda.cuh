@@ -112,9 +112,9 @@ static __device__ __forceinline__ unsigned pieces_with_columns(const unsigned *s
 }
 
 /*
- * Numbers the columns in `words` words, from `start` on. Stores the number of the first column of each word in
- * `before`, and the columns in j, if these are not NULL. Returns the number of columns. summary: a bit per word, 1 if
- * the word has columns; NULL: all words are read.
+ * Numbers the columns in `words` words: start, start + 1, and so on. Stores the number of word w's first column in
+ * before[w], and all columns in j. Both arrays may be NULL. Returns how many columns there are. summary: a bit
+ * per word, 1 if the word has columns; NULL: all words are read.
  */
 template <typename N> static __device__ __forceinline__ int number_words(const unsigned *mask, const unsigned *summary,
                                                                          N *before, int words, int64_t first, int start,

@@ -2,10 +2,11 @@
  * The kernel spgemm_rows_cuda finds runs, classifies the other rows, counts the entries of C, scans the counts to
  * offsets, and computes C. rows_cuda.cuh describes the classes of rows.
  *
- * Cost: 28 bytes of workspace per row (6 more if runs are searched). The columns that counting finds are kept in at
- *       most 224 MB plus half of the bytes of A and of a lower bound of C together; none under a memory limit. Giant
- *       rows of C need a table of masks. Counting needs memory for pairs of B's rows, if pairs save time. The host
- *       waits for the device once or twice, to read the sizes of launches.
+ * Cost: 28 bytes of workspace per row (6 more if runs are searched). The columns that counting finds are kept, in at
+ *       most 224 MB plus half of the sum of A's bytes and a lower bound of C's bytes. If there is a memory limit, no
+ *       columns are kept. Giant rows of C need a table of masks. Counting needs memory for
+ *       pairs of B's rows, if pairs save time. The host waits for the device once or twice, to read the sizes of
+ *       launches.
  */
 #include "spgemm/kernels/cuda/steps_cuda.cuh"
 
@@ -140,7 +141,7 @@ static spry_status count(spryi_device_product *product, gpu_product *own, void *
     for (int c = 0; c < SORT_SIZES; c++) sorted += w->found.rows[ROW_SORT + c];
     if (unmerged > 0) {
         const int64_t value = (int64_t)spry_type_bytes(product->type);
-        /* a constant, plus half of the bytes of A and of a lower bound of C together */
+        /* a constant, plus half of the sum of A's bytes and a lower bound of C's bytes */
         int64_t room = (KEPT_BYTES + (r->A.nnz + (int64_t)w->found.least_entries) * (4 + value) / 2) / 4;
         if (room > 0x7fffffff) room = 0x7fffffff;
         /* a sorted row keeps the order of its products in units of 16 products */

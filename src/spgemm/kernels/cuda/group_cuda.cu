@@ -2,11 +2,11 @@
  * Rows of medium size: 16 or 32 lanes share a row of A.
  *
  * Idea: C's columns are bits of words of 32 columns in shared memory. The number of bits before a column is its
- *       position in the sorted row. Nothing is sorted, and values are packed. Counting has two variants. If the row
- *       spans few words, the span has a slot for each word, and a summary of one bit per word skips words without
- *       columns (span). Otherwise the words that occur are found by hashing, and are sorted (hash). For computing, the
- *       columns are known: the words that occur are packed as well, and the counts of the summary give their positions
- *       (levels).
+ *       position in the sorted row. Columns are not sorted, and values are packed. Counting has two variants. SPAN: the
+ *       row spans few words; each word has a slot, and a summary of one bit per word skips words without columns.
+ *       HASH: the words that have columns are found by hashing, and are sorted. When values are computed, the columns
+ *       are known. The variant is then HASH or LEVELS, whichever needs less memory. LEVELS: the words that have columns
+ *       are packed, and the counts of the summary give their positions.
  * Work: a group of lanes processes one row of B at a time; each lane adds one entry. So no two lanes add to the same
  *       value, and sums keep A's order. Four rows of B, or four pieces of a long row, are loaded in advance.
  * Cost: per entry of A, B's columns are read twice, to count and to compute (three times if counting could not keep its
@@ -31,7 +31,7 @@ struct word_index {
     int32_t *key;      /* hash: the word of a slot, -1 for an empty slot */
     int32_t *words;    /* hash: the words, in order of insertion, later sorted */
     int *distinct;     /* hash: number of words */
-    /* span: first word, and number of words; hash: slots is a power of two; levels: low is the first word / 32 */
+    /* low: first word (span), or first word / 32 (levels). slots: number of words (span), or a power of two (hash) */
     int low, slots;
 };
 
@@ -336,7 +336,7 @@ struct group_row {
     int64_t start;
 };
 
-/* Returns the group's row of the list. A group after the end of the list gets length 0, and runs with its warp. */
+/* Returns the group's row of the list. A group after the end of the list gets length 0, to stay with its warp. */
 template <int G>
 static __device__ __forceinline__ group_row row_of_group(const gpu_rows &r, const int32_t *list, int count)
 {

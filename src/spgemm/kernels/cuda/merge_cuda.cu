@@ -307,7 +307,7 @@ count_short(const gpu_rows &r, int64_t i, int64_t start, int length, int32_t *sl
     int by_warp = length > MERGE_MOST;
     load_row(&row, r, start, by_warp ? 0 : length);
     by_warp |= row.products > MERGE_PRODUCTS;
-    /* if few of a warp's rows can be merged, none are */
+    /* if few of a warp's rows can be merged, no row of the warp is merged */
     const unsigned long_ones = __ballot_sync(ALL_LANES, by_warp);
     unsigned merged = __ballot_sync(ALL_LANES, !by_warp && row.products > 0);
     if (long_ones && 4 * __popc(merged) <= __popc(merged | long_ones)) {

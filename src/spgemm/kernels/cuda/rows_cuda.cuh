@@ -5,7 +5,7 @@
  * A chunk of C's rows passes these steps: classify (products, span of columns), count (entries of each row of C), a
  * scan to offsets, and numeric (columns and values). The classes of rows are:
  *
- *   run     consecutive rows of class merge, each the row before shifted by one column            (runs_cuda.cu)
+ *   run     consecutive rows of class merge; each has the columns of the row before, plus 1       (runs_cuda.cu)
  *   merge   at most MERGE_MOST entries in A and MERGE_PRODUCTS products: a thread merges B's rows (merge_cuda.cu)
  *   span    columns within SPAN_WORDS words of 32: a bit mask of the span, by 16 or 32 lanes      (group_cuda.cu)
  *   sort    few products in distant columns: sorted in registers by 16 or 32 lanes                (sort_cuda.cu)
@@ -79,7 +79,7 @@ enum row_class {
 struct gpu_row_counts {
     unsigned long long products;
     unsigned long long entries; /* entries of C; set after the scan */
-    /* lower bound on C's entries in rows that are not merged: sum of the lengths of each row's longest row of B */
+    /* lower bound on C's entries in rows that are not merged: sum of the lengths of their longest selected rows of B */
     unsigned long long least_entries;
     unsigned rows[ROW_CLASSES];
     unsigned merge_slots;   /* maximal slots (slots_for in merge_cuda.cu) that a warp's 32 merged rows need */
@@ -90,7 +90,7 @@ struct gpu_row_counts {
     unsigned columns_kept;
     unsigned lost;         /* 1 if the columns of some rows could not be kept */
     unsigned sort_again;   /* 1 if the order of some sorted rows could not be kept */
-    unsigned sample_moved; /* rows of the sample for runs that equal the row before, shifted by a column */
+    unsigned sample_moved; /* sampled rows of A whose columns are those of the row before, plus 1 */
     unsigned sample_same;  /* sampled columns of B that are in the same word of 32 columns as the column before */
     unsigned groups;       /* groups of rows of runs */
     unsigned odd;          /* rows outside of runs, if runs are searched */

@@ -1,7 +1,9 @@
 /*
- * Runs are consecutive rows of C, each of which is the row before shifted by one column. Grids have such rows.
+ * Runs are consecutive rows of C. The columns of each row are those of the row before, plus 1. Grids have such rows.
+ * Comments say that a row "is the row before, shifted", if its columns are those of the row before, plus 1. Values may
+ * differ.
  *
- * Idea: in a run, each row of A, and each selected row of B, is the row before shifted by one column. Then the products
+ * Idea: in a run, each row of A, and each selected row of B, is the row before, shifted. Then the products
  *       of all rows have the same order. A warp sorts the first row's products once, and keeps the order for the
  *       numeric phase. There each lane computes a row, and the warp follows the order without comparisons.
  * Work: one bit per row of A and B marks rows that are the row before, shifted (mark_shifts). Runs are cut into groups
@@ -16,7 +18,7 @@
 enum {
     MARK_THREADS = 256,
     RUN_WINDOW = 512,      /* rows of a window in which a block, with one thread per row, searches for runs */
-    RUN_LEAST = 16,        /* minimal rows of a run: its order is stored in 16 elements of low, and of products */
+    RUN_LEAST = 16,        /* minimal rows of a run: its order fills 16 elements of `low` and 16 of `products` */
     RUN_SAMPLE = 2048,     /* 32 of this many rows are sampled before the search for runs */
     RUN_SAMPLED = 1 << 18, /* a chunk with fewer rows is not sampled */
     RUN_WARPS = 4,

@@ -1,6 +1,6 @@
 /*
- * Functions for a product in addition to kernels (spgemm/spgemm_device.c): products by row, offsets of other types,
- * removal of zeros.
+ * Functions that spgemm/spgemm_device.c calls in addition to kernels. They count the products of each row, convert
+ * offsets to another type, and remove zeros.
  */
 #include "device/cuda/convert.cuh"
 #include "spgemm/kernels/cuda/rows_cuda.cuh"
