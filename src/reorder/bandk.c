@@ -109,7 +109,7 @@ static void cut_component(work *w, int64_t first_level, int64_t end_level, int d
 static void cut_bands(work *w, int depth)
 {
     const spryi_levels *levels = w->levels;
-    bool in_small = false; /* the last band consists of components with less weight than target */
+    bool in_small = false; /* the last band consists of components, each with less weight than target */
     for (int64_t c = 0; c < levels->component_count; c++) {
         const int64_t first = levels->components[c], end = levels->components[c + 1];
         const bool small = weight_between(w, levels->levels[first], levels->levels[end]) < w->target;

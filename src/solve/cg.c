@@ -439,7 +439,7 @@ static spry_status restart_from_x(spry_cg_plan *s, bool x_is_zero, spry_error *e
     return begin(s, x_is_zero, err);
 }
 
-/* Multiplies x by 2^exponent, and restarts from this x without the guard. */
+/* Multiplies x by 2^exponent, removes the given guard, and restarts from this x. */
 static spry_status begin_scaled(spry_cg_plan *s, int exponent, int guard, spry_error *err)
 {
     const bool x_is_zero = !spryi_cg_starts_from_x(s) && s->current.states[0].iterations == 0;
@@ -567,7 +567,7 @@ static spry_verdict verdict_of(const spry_cg_plan *s, const spryi_cg_state *stat
  */
 static void judge_replacement(spry_cg_plan *s, double residual)
 {
-    enum { FUTILE = 8 }; /* consecutive replacements without a lower true residual: f32 has no more digits */
+    enum { FUTILE = 8 }; /* after so many replacements in a row that gain less than 10 %, f32 has no more digits */
     spryi_cg_column *column = s->current.columns;
     const spryi_cg_state *state = s->current.states;
     column->futile = residual > 0.9 * column->before_restart ? column->futile + 1 : 0;

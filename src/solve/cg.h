@@ -63,7 +63,7 @@ typedef struct spryi_cg_column {
     double true_residual;  /* true residual, as last computed */
     double before_restart; /* true residual of the previous restart or replacement */
     int64_t restarts, replacements;
-    int futile; /* consecutive replacements that did not lower the true residual */
+    int futile; /* consecutive replacements that lowered the true residual by less than a tenth */
 } spryi_cg_column;
 
 /* The system A x = b. */

@@ -210,7 +210,7 @@ static bool rows_repeat(const spry_arrays *a)
     return share_alike(a, has_equal_columns) >= 1.0 / 3;
 }
 
-/* Returns true if the columns of a row often are those of the row before plus a constant. Such rows form runs. */
+/* Returns true if often the end columns of a row are those of the row before plus a constant, as in runs of rows. */
 static bool rows_move(const spry_arrays *a)
 {
     return share_alike(a, has_moved_ends) >= 0.5;

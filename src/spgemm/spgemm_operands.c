@@ -123,7 +123,7 @@ static double count_by_blocks(const spry_spgemm_plan *plan, int64_t inner, bool 
     return products;
 }
 
-/* Counts the products of the given operands. Returns an upper bound if counting takes too long. */
+/* Counts the products. Returns an upper bound if counting takes too long or an operand is not in host memory. */
 static double count_products(const spry_spgemm_plan *plan)
 {
     const spry_arrays *a = plan->shown[0], *b = plan->shown[1];

@@ -125,7 +125,7 @@ static double bytes_of_result(const product_sizes *s)
 /*
  * Predicts microseconds on the CPU. The rates depend on the caches. Reading rows of B costs nothing extra if A selects
  * adjacent rows (is_local). Otherwise it costs less if the operands fit in the second-level cache. Summing products is
- * fast if operands and C fit in the second-level cache (small), or if a row of C fits in the first-level cache
+ * fast if operands and C fit in the second-level cache (small), or if a full row of C fits in the first-level cache
  * (narrow). The rates are fitted to products of random matrices and grids. Only the size at which the GPU becomes
  * faster has to be right.
  */

@@ -65,7 +65,7 @@ meet_rows(const gpu_rows &r, int64_t start, int length, int longest, sort_room<G
     __syncwarp();
 }
 
-/* Returns the row of B of product G * e + lane. *before: rows that begin before product G * e; updated. */
+/* Returns the index in `room` of the row of B of product G * e + lane. *before: rows before product G * e; updated. */
 template <int G, int N>
 static __device__ __forceinline__ int row_of_product(const sort_room<G, N> &room, int e, int *before)
 {
