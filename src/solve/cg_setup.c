@@ -368,8 +368,8 @@ static void forget_plans(spry_cg_plan *s)
 /* ---- 2^-a A ----------------------------------------------------------------------------------------- */
 
 /*
- * Extends the range *e by the exponents of the diagonal of A, which is BSR. Diagonal elements
- * of a block have the same index in both storage orders.
+ * Extends the range *e by the exponents of the diagonal of A, which is BSR. Diagonal elements of a block have the same
+ * index in both storage orders.
  */
 static void add_diagonal_of_blocks(spryi_exponents *e, const spry_arrays *a)
 {
@@ -401,8 +401,8 @@ static void add_diagonal(spryi_exponents *e, const spry_arrays *a)
 }
 
 /*
- * Finds an exponent e for which 2^-e A is exact and its smallest and largest entries differ from 1 by about the same
- * factor. by_diagonal: considers only diagonal entries for this factor, because M needs the diagonal.
+ * Finds an exponent e for which 2^-e A is exact. If possible, its smallest and largest entries differ from 1 by about
+ * the same factor. by_diagonal: considers only diagonal entries for this factor, because M needs the diagonal.
  */
 static spry_status find_exponent(int *exponent, const spry_matrix *A, bool by_diagonal, spry_error *err)
 {

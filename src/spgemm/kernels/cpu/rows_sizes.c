@@ -129,7 +129,7 @@ static int64_t mask_words(const spryi_spgemm_job *job)
     return (job->b.columns / 64 + 8) / 8 * 8;
 }
 
-/* Returns true if some sampled rows of A equal the row before, shifted by a constant. */
+/* Returns true if the first and last columns of a sampled row of A are those of the row before plus a constant. */
 static bool has_moved_rows(const spry_arrays *a)
 {
     enum { SAMPLE = 64, STRETCH = 8 };
