@@ -558,8 +558,8 @@ static double add_lengths(const spry_context *context, const spry_arrays *a, con
 }
 
 /*
- * Computes the sum of x_i times the number of entries of B's row i, or an upper bound of the sum if x or B is on a
- * device.
+ * Computes the sum of x_i times the number of entries of B's row i. Computes an upper bound of this sum if B is on a
+ * device, or if x cannot be copied to the host.
  */
 static spry_status find_weighted_length(const ranking *r, double *length, const spry_vector *x, spry_error *err)
 {
@@ -630,7 +630,7 @@ static spry_status create_vectors(ranking *r, spry_error *err)
     return spry_vector_create(r->context, &r->y, r->n, r->x.type, r->device, err);
 }
 
-/* Computes the sum of v on the device, in the state. Rejects negative and infinite entries. */
+/* Computes the sum of v on the device, and stores it in r->state. Rejects entries that are negative or not finite. */
 static spry_status weigh(ranking *r, const spry_vector *v, const char *name, spry_error *err)
 {
     r->state.bad = INT64_MAX;
