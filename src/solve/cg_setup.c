@@ -25,8 +25,8 @@ static bool needs_diagonal(const spry_cg_plan *s)
 
 /*
  * Creates D, the reciprocals of the diagonal. *bad_row is the first row whose diagonal entry is missing, is not above
- * 0, or has no reciprocal in the type's range, reduced by a factor of 2^room at both ends; -1 if there is no such row.
- * *bad_entry is that diagonal entry. Destroy D also after a failure.
+ * 0, or has no reciprocal in range; -1 if there is no such row. The range is that of the type, reduced by a factor of
+ * 2^room at both ends. *bad_entry is that diagonal entry. Destroy D also after a failure.
  */
 static spry_status invert_diagonal(spry_context *context, spry_vector *D, int64_t *bad_row, double *bad_entry,
                                    const spry_matrix *A, spry_type type, int room, spry_error *err)

@@ -75,7 +75,7 @@ static void count_in_pieces(void *argument, int64_t begin, int64_t end)
     }
 }
 
-/* A piece's number of products cannot overflow: with 2^16 entries of A, rows of B would need 2^47 entries. */
+/* A piece's number of products does not overflow: 2^16 entries of A would need rows of B with 2^47 entries each. */
 spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_error *err)
 {
     enum { PIECE_WORK = 4096 }; /* a thread fetches some thousand pieces per second */

@@ -67,7 +67,7 @@ struct spry_spgemm_plan {
     const spryi_device *device; /* the device that computes */
     const spryi_spgemm_steps *steps;
     spryi_operand a, b;
-    spryi_operand columns;       /* op(B) as CSC, for kernels that need it; given is b.csr */
+    spryi_operand columns;       /* op(B) as CSC, for kernels that need it; columns.given is b.csr */
     spry_spgemm_options options; /* alpha and kernel are NULL */
     const spryi_kernel *kernel;
     int64_t kernel_parameters[SPRYI_PARAMETERS];

@@ -56,7 +56,7 @@ typedef struct spryi_triple_share {
     spryi_triple_array space;
     void *positions; /* for each column of P: its position among the columns of the current run */
     void *sums, *block;
-    unsigned char *touched; /* for each column of the run: 1 if the row of A*P has it */
+    unsigned char *touched; /* for each column of the run: 1 if the current row of A*P has it */
 } spryi_triple_share;
 
 /* Data of the method by runs. A run is consecutive rows of P with equal columns. */

@@ -102,7 +102,7 @@ static __device__ __forceinline__ unsigned staged_lanes(unsigned left, int need,
 
 /*
  * Counts the columns of the union of the rows of B, for lanes whose `merged` is 1. capacity: slots of the warp. *total:
- * slots that would hold all rows together.
+ * slots that all rows of the warp would need together.
  */
 template <int MOST> static __device__ __forceinline__ int
 merge_count(const merge_row<MOST> &row, int merged, const gpu_rows &r, int32_t *slots, int capacity, int *total)

@@ -369,8 +369,8 @@ struct __align__(16) run_product
 enum { RUN_VALUE_WARPS = 2, RUN_VALUE_THREADS = 32 * RUN_VALUE_WARPS, RUN_AT_ONCE = 4, MOST_GROUPS_EACH = 4 };
 
 /*
- * Writes the order of a run, and the columns of the row of C whose entries of A are `e`. head: the run's first row;
- * row: position in shared memory, in values, of lane u's row of B.
+ * Writes the order of a run, and the columns of a group's first row of C. e: the entries of A in this row; head: the
+ * run's first row; row: position in shared memory, in values, of lane u's row of B.
  */
 static __device__ __forceinline__ void lay_out(const gpu_rows &r, int64_t head, int total, const run_entry &e, int row,
                                                int value_bytes, run_product *order, int32_t *columns)
