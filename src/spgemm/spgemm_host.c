@@ -210,7 +210,7 @@ static bool rows_repeat(const spry_arrays *a)
     return share_alike(a, has_equal_columns) >= 1.0 / 3;
 }
 
-/* Returns true if often the end columns of a row are those of the row before plus a constant, as in runs of rows. */
+/* Returns true if the first and last columns of most rows are those of the row before plus a constant, as in runs. */
 static bool rows_move(const spry_arrays *a)
 {
     return share_alike(a, has_moved_ends) >= 0.5;

@@ -35,7 +35,10 @@ extern const spryi_spgemm_table spryi_rows_one_pass;
 
 enum { SPRYI_SHORT = 32 }; /* maximal products of a row whose columns fit in two registers of AVX-512 */
 
-/* FEW: maximal products of a row whose columns are sorted without a mask. BEYOND: columns written after a list. */
+/*
+ * FEW_PRODUCTS: maximal products of a row whose columns are sorted without a mask. BEYOND_FEW: number of elements that
+ * copy_few may write after the list of these columns.
+ */
 enum { SPRYI_FEW_PRODUCTS = 64, SPRYI_BEYOND_FEW = 8 };
 
 /* Maximal rows with equal columns in A that are summed together. Their window is wider by this factor. */
@@ -159,7 +162,8 @@ static inline void spryi_rows_note_span(const spryi_spgemm_job *job, spryi_spgem
 }
 
 /*
- * Records in `seen` a row that repeats the row before and spans `words` words. identical: the columns of A are equal.
+ * Records in `seen` a row that repeats the row before (row_shape.tmpl.h) and spans `words` words. identical: the two
+ * rows have equal columns in A.
  */
 static inline void spryi_rows_note_repeated(spryi_spgemm_spans *seen, int64_t words, bool identical)
 {
