@@ -2,7 +2,10 @@
 
 #include "spawn.h"
 
-/* kind: n number, i integer, s text, b flag. A capital letter: never null if the record's status is "ok". */
+/*
+ * kind: n is a number, i an integer, s a text, b a flag. A field whose kind is a capital letter is never null if the
+ * record's status is "ok".
+ */
 static const struct {
     const char *name;
     char kind;

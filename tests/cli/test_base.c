@@ -1,4 +1,7 @@
-/* Tests of numbers of nodes and rows, which begin at the base of the file or of --base. Also tests edge lists. */
+/*
+ * Tests of the base (0 or 1), from which nodes and rows are counted. The base is that of the file, or --base. Also
+ * tests edge lists.
+ */
 #include "spawn.h"
 
 #define EDGES "0,1\n1,2\n2,0\n0,2\n3,2\n"

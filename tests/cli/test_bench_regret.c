@@ -2,7 +2,7 @@
 #include "records.h"
 #include "spawn.h"
 
-/* Counts the lines of text whose first field has the name, and passes each to see. */
+/* Counts the JSON lines of text that have the field `name`. Calls see for each of these fields, unless see is NULL. */
 static int each(const char *text, const char *name, void (*see)(const cJSON *in))
 {
     int found = 0;

@@ -2,7 +2,7 @@
 #include "records.h"
 #include "spawn.h"
 
-/* A linear system, and a graph with weights and with nodes without outgoing links. */
+/* SYSTEM is a linear system. GRAPH has weights, and some of its nodes have no outgoing links. */
 #define SYSTEM "gen:laplace5,x=30,y=20"
 #define GRAPH "gen:rmat20,scale=9"
 static const double rows = 600, entries = 5 * 600 - 2 * 30 - 2 * 20;

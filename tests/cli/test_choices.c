@@ -1,4 +1,7 @@
-/* Tests of --policy measure and its file of choices: named, from the environment, listed, cleared. */
+/*
+ * Tests of --policy measure and its file of choices. --cache or SPRY_CHOICES names the file, and spry tune lists or
+ * clears it.
+ */
 #include "spawn.h"
 
 #define GRID "gen:grid5,x=60,y=50"

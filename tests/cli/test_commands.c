@@ -200,7 +200,7 @@ static void check_explanation(const char *command, const char *device)
     cJSON *line = json_line(o.out, 0);
     assert_int_equal(cJSON_GetArraySize(line),
                      TEXTS + NUMBERS + 6 +
-                         2); /* 6 fields that may be null, flags or lists, and 2 fields of every command */
+                         2); /* 6 fields that are null, a flag or a list, and 2 that every command writes */
     assert_int_equal(cJSON_IsTrue(cJSON_GetObjectItem(line, "pattern")), strstr(command, "--pattern") != NULL);
     assert_true(is_text_or_null(cJSON_GetObjectItem(line, "kernel")));
     assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "count")));

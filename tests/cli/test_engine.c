@@ -1,4 +1,7 @@
-/* Tests of parts of the engine: statistics, names, suites, records, break-even, copy bandwidth. */
+/*
+ * Tests of functions of the benchmark: statistics of times, names of matrices, suites, records, break-even, and the
+ * sizes of the arrays that are copied to measure the bandwidth.
+ */
 #include "bench/internal.h"
 #include "cli/bench_sources.h"
 #include "cli/cli.h"

@@ -2,7 +2,10 @@
 #include "records.h"
 #include "spawn.h"
 
-/* grid7 of 60 x 60 x 60: bytes of CSR with 32-bit indices and f64 values, and bytes of one column of x and y. */
+/*
+ * grid7 of 60 x 60 x 60. csr_bytes: CSR with 32-bit indices and f64 values. vectors: bytes of one column of x and one
+ * column of y.
+ */
 #define GRID "gen:grid7,x=60,y=60,z=60"
 static const double csr_bytes = 12 * (7 * 216000 - 6 * 3600) + 4 * 216001, vectors = 16 * 216000;
 

@@ -107,15 +107,15 @@ static void answer(int to, const char *root, const char *log)
 /*
  * Serves the files in `root` at http://127.0.0.1:PORT/MODE/... in a separate process, and returns PORT. MODE:
  *
- * - plain     ranges, and ETag "v1"
- * - other     like plain with ETag "v2", another version of the file
+ * - plain     sends the requested range, and ETag "v1"
+ * - other     like plain, but with ETag "v2", as for another version of the file
  * - redirect  redirects to plain
  * - cut       sends only the first half of the file if the request has no range, otherwise like plain
  * - deaf      sends the whole file, even if a range is requested
  * - wrong     sends a range that begins at a wrong position
  * - stall     sends some bytes, then nothing
- * - busy      status 503
- * - page      a web page in place of the file
+ * - busy      answers with status 503
+ * - page      sends a web page in place of the file
  *
  * Each request adds a line to the file `log`: "MODE/PATH RANGE IF-RANGE", with "-" for a missing header.
  */

@@ -1,4 +1,7 @@
-/* Tests of the benchmark's summary: libraries that count as peers, and cases that count. */
+/*
+ * Tests of the benchmark's summary. The textbook loop csr_plain does not count as a peer, and cases that other programs
+ * disturbed are left out.
+ */
 #include "cli/bench_tables.h"
 
 #include "testing.h"

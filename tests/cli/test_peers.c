@@ -155,8 +155,8 @@ static int is_missing(const cJSON *record)
 }
 
 /*
- * Runs both products of every built peer. The matrices have empty rows, more columns than rows, blocks of three, or
- * long rows. None may be wrong. Only mkl_bsr, csr5 (transposed) and cuSPARSE may be skipped.
+ * Runs A*x and A^T*x with every built peer. The matrices have empty rows, more columns than rows, 3 x 3 blocks, or long
+ * rows. No result may be wrong. Only mkl_bsr, the transposed product of csr5, and cuSPARSE may be skipped.
  */
 static void peers_multiply_both_ways(void **state)
 {
@@ -228,7 +228,7 @@ static void peers_multiply_columns(void **state)
     }
 }
 
-/* Asserts that blocks of three are found and stored as blocks. A grid has no blocks. */
+/* Asserts that 3 x 3 blocks are found and stored as blocks. The matrix of a grid has no blocks. */
 static void blocks_in_mkl(void **state)
 {
     cJSON *records = records_of("bench gen:fem3,x=4,y=4,z=3 --peers --kernels mkl_bsr --json", 0);

@@ -243,7 +243,9 @@ static void solve_refusals(void **state)
     }
 }
 
-/* Tests a matrix that is symmetric except for rounding, and a claim that skips the check. */
+/*
+ * Tests a matrix that is symmetric except for rounding. Also tests the options that allow or skip larger differences.
+ */
 static void solve_near_symmetric(void **state)
 {
     expect("solve $D/near.mtx", 0, "converged", NULL);

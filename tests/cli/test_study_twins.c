@@ -10,8 +10,8 @@ enum { SCALE = 128, SMALL = 3090000 }; /* smaller matrices are generated in full
 enum { MATRICES = 64 };
 
 /*
- * A matrix as listed by study/seed001/suite.py. symmetry: of the pattern, in per cent. The other fields are those of
- * gen:twin.
+ * A matrix as listed by study/seed001/suite.py. symmetry is the symmetry of the pattern in per cent. The other numbers
+ * are parameters of the generator gen:twin.
  */
 typedef struct study_matrix {
     char id[8], name[64];

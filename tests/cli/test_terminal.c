@@ -20,7 +20,7 @@ typedef struct terminal {
     size_t used;
 } terminal;
 
-/* Starts a shell command, "$SPRY ...", on a pseudo-terminal of this kind and width. */
+/* Starts a shell command, "$SPRY ...", on a pseudo-terminal with `width` columns and TERM set to `kind`. */
 static void start_on(terminal *t, const char *command, const char *kind, int width)
 {
     const struct winsize size = {.ws_row = 40, .ws_col = (unsigned short)width};

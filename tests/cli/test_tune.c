@@ -24,7 +24,10 @@ static void command(void **state)
     unsetenv("SPRY_CUDA_PLUGIN");
 }
 
-/* Writes tables with rates of this machine and of records of spry bench. Both tables must be accepted. */
+/*
+ * Writes a table of rates from measurements on this machine, which spry explain must accept. Then writes a table of
+ * rates from records of spry bench.
+ */
 static void rates(void **state)
 {
     char name[512];

@@ -1,4 +1,7 @@
-/* Tests of files of measured choices: shared, damaged, foreign, cleared and read-only. */
+/*
+ * Tests of files of measured choices: files that contexts share, that are damaged, cleared or read-only, or that are no
+ * files of choices.
+ */
 #include "base/context.h"
 #include "choices_support.h"
 #include "choose/state.h"

@@ -1,6 +1,6 @@
 /*
- * Tests of blocks of vectors in row-major and column-major order, with gaps, and of changed values, on the CPU and the
- * mock device.
+ * Tests of products with blocks of vectors on the CPU and on the mock device. The blocks are row-major or column-major,
+ * with gaps. Also tests updates of the matrix's values.
  */
 #include "support.h"
 

@@ -1,4 +1,7 @@
-/* Tests of the costs that plans report: predictions, break-even, bytes, limits, and conversions repeated by updates. */
+/*
+ * Tests of the costs that plans report: predicted times, break-even and owned bytes. Also tests memory limits, and
+ * updates, which repeat the conversion.
+ */
 #include "plan/plan.h"
 #include "spry/tune.h"
 #include "support.h"

@@ -19,7 +19,8 @@
 
 enum { THREADS = 4, MOST_BITS = 256 };
 
-static atomic_int created, fail_from; /* number of the first call that fails; 0: none */
+/* created: number of calls of pthread_create. fail_from: number of the first call that fails; 0: none fails. */
+static atomic_int created, fail_from;
 
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument);

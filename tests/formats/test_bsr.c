@@ -1,6 +1,6 @@
 /*
- * Tests of BSR: automatic block size, Inf and NaN in x next to zeros that fill blocks, edges, explicit zeros, damaged
- * storage.
+ * Tests of BSR: the automatic block size, Inf and NaN in x where a block stores a zero for a missing entry, incomplete
+ * blocks at the matrix's edges, explicit zeros, damaged storage, and memory limits.
  */
 #include "support.h"
 

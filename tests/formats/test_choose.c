@@ -59,7 +59,7 @@ static void choices_of_blocks(void **state)
         {"rgg20,scale=11", 3, 0, "cuda", "csr",
          "us a product predicted"}, /* small matrix: the launches of csr_merge_cuda overlap */
         {"rgg20,scale=15", 4, TWO_OF_16, "cuda", "bsr", "us a product predicted"},  /* as in the Jacobian of a flow */
-        {"grid7,x=40,y=40,z=40", 5, 0, "cuda", "packed", "us a product predicted"}, /* its slices are strided */
+        {"grid7,x=40,y=40,z=40", 5, 0, "cuda", "packed", "us a product predicted"}, /* few different distances */
         {"grid7,x=20,y=20,z=20", 5, 0, "cuda", "bsr", "us a product predicted"},    /* too few slices for packed */
         {"rgg20,scale=13", 4, HALF_OF_16, "cuda", "csr", "us a product predicted"}, /* holes cancel the savings */
         {"rgg20,scale=12", 1, 0, "cuda", "csr", "us a product predicted"},

@@ -73,7 +73,7 @@ static void test_spans_of_rows(void **state)
     spry_context_destroy(context);
 }
 
-/* Rows that share their columns have one list of spans per group. These spans have no gaps. */
+/* Each group of rows with equal columns has one list of spans. These spans have no gaps. */
 static void test_spans_of_groups(void **state)
 {
     int32_t columns[MOST];

@@ -316,8 +316,8 @@ static void test_lanes(void **state)
 }
 
 /*
- * Multiplies a matrix in which one row has as many entries as many super-rows. The product must be correct and bitwise
- * equal for all thread counts and group sizes.
+ * Multiplies a matrix in which one row has more entries than all other rows together. The product must be correct and
+ * bitwise equal for all thread counts and group sizes.
  */
 static void test_giant_row(void **state)
 {

@@ -271,8 +271,8 @@ static void test_bandk_4(void **state)
 /* ---- listings --------------------------------------------------------------------------------------- */
 
 /*
- * Asserts that listing kernels use each super-row as a block, and each group of the highest level as a unit that one
- * thread gets.
+ * Asserts that the kernels of the paper's listings use each super-row as a block. A thread gets whole groups of the
+ * highest level.
  */
 static void test_units(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * Tests of ELL: the layout drawn in ell.h, the number of stored values and indices (words), strided runs, damaged
- * storages.
+ * Tests of ELL: the layout drawn in ell.h, the number of stored values and indices (words), padding, and damaged
+ * storages. In a strided run, the columns of each row are those of the row before plus 1.
  */
 #include "testing.h"
 
@@ -65,8 +65,8 @@ static void padding_is_not_multiplied(void **state)
 }
 
 /*
- * Asserts that the format's check finds damage to a storage, including a run of rows that are not strided as the
- * storage states.
+ * Asserts that the format's check finds damage to a storage. One damage is a changed column in rows that the storage
+ * states to be a strided run.
  */
 static void check_sees_damage(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * Tests of the kinds of slices in the packed format: strided slices, holes, column spans of 16 bits, blocks, long rows,
- * sorted rows.
+ * Tests of the kinds of slices in the packed format (see packed.h): strided rows, also with missing entries, columns
+ * stored as 16-bit offsets, blocks, long rows, and rows sorted by length.
  */
 #include "support.h"
 

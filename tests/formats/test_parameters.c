@@ -13,7 +13,10 @@
 
 enum { MOST_ROWS = 3000, MOST_NNZ = 9000 };
 
-/* `filled` rows of `length` entries at equal distances. The other rows are empty. */
+/*
+ * A matrix in which `filled` rows have `length` entries. These rows, and the entries of a row, are at equal distances.
+ * The other rows are empty.
+ */
 typedef struct shape {
     const char *name;
     int64_t rows, cols, filled, length;

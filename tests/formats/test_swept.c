@@ -1,4 +1,7 @@
-/* Tests of swept row blocks: groups without conflicts, cuts within rows, long rows, far columns, parameters. */
+/*
+ * Tests of the format "swept", whose words swept.h explains. No group may have two entries of one sum. Also tests rows
+ * that are shared by blocks, columns that are far from each other, and parameters.
+ */
 #include "testing.h"
 
 #include "formats/swept/swept.h"
@@ -16,7 +19,7 @@ static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, cons
     return create_plan(context, A, &options);
 }
 
-/* CSR that is built row by row. It is a pattern, so both types can be planned and sums are exact. */
+/* A CSR pattern that is built row by row. A pattern has plans for f32 and for f64 vectors, and its sums are exact. */
 typedef struct rows {
     int64_t cols, count, nnz, room;
     int32_t *offsets, *columns;
@@ -54,8 +57,8 @@ static void clear(rows *r)
 }
 
 /*
- * Checks the properties that the kernels need: in a group, sums differ and columns ascend; indices are in range; no
- * entry is missing.
+ * Checks the properties that the kernels need. No two entries of a group have the same sum, and the columns of a group
+ * ascend. Indices are in range, and no entry is missing.
  */
 static void check_groups(const spryi_swept *s, const char *what)
 {

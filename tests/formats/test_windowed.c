@@ -1,6 +1,6 @@
 /*
- * Tests of the format "windowed": groups of rows, runs of columns, windows of rows, orders, bad parameters, equal
- * results for all thread counts.
+ * Tests of the format "windowed", whose words windowed.h explains: groups of rows with equal columns, runs of columns,
+ * windows of rows, and orders of the rows. Also tests bad parameters, and equal results for all thread counts.
  */
 #include "support.h"
 
@@ -271,7 +271,7 @@ static void windows_are_halved(void **state)
     sketch_free(&k);
 }
 
-/* Tests columns with many different high bits, which are stored as pages. */
+/* Tests columns with 90 different values of the high bits. The storage has one page for each value. */
 static void pages(void **state)
 {
     sketch k = sketch_of(90, (int64_t)90 << 16);
@@ -372,7 +372,7 @@ static void cells(void **state)
     multiply(&k, "windowed");
     multiply(&k, "windowed:order=natural");
     sketch_free(&k);
-    k = chain_of(3000, 1, 2, 0, -1); /* already in a good order, which cells would not improve */
+    k = chain_of(3000, 1, 2, 0, -1); /* already in an order that order=cells would not improve */
     own = plan_of(&k, "windowed", NULL, 1);
     assert_int_equal(own.s->cells, 0);
     plan_free(&own);

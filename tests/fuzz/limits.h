@@ -1,4 +1,4 @@
-/* Memory hooks with a small limit, and a check that ends the process. All fuzz targets use both. */
+/* Memory hooks with a small limit, and a check that ends the process if it fails. All fuzz targets use both. */
 #pragma once
 
 #include <stdatomic.h>

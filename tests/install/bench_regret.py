@@ -84,7 +84,7 @@ class Regret(unittest.TestCase):
 
     def test_sums(self):
         lines = []
-        for matrix, time in (("a", 4), ("b", 8), ("c", 16)):  # divided by the best: 1, 2, 4; by csr: 0.4, 0.8, 1.6
+        for matrix, time in (("a", 4), ("b", 8), ("c", 16)):  # time / best: 1, 2, 4; time / csr: 0.4, 0.8, 1.6
             of = {"matrix": matrix}
             lines += [record("fast", 0, 4, **of), {"regret": choice(0, 0, time, **of)},
                       {"regret": choice(0, 0, 4, policy="tree", **of)}, {"regret_sum": {"cases": 9}}]
@@ -118,7 +118,8 @@ class Regret(unittest.TestCase):
         self.assertIsNone(regret.break_even_is_right({**c, "time_us": 9.5}))
         self.assertAlmostEqual(regret.prediction_error({**c, "device": "cuda"}), 2.2)
         lines = [record("csr_ours", 20, 10)]
-        # The predicted time divided by csr's is 1.1, 1.4 and 2.2 times the measured quotient, and 0.5 times for csr.
+        # The quotient is the time of the choice divided by csr's. The predicted quotient is 1.1, 1.4 and 2.2 times the
+        # measured quotient. If the choice is csr, it is 0.5 times the measured quotient.
         in_csr = {"format": "csr", "time_us": 10}
         for predicted, even, other in ((11, 100, {}), (14, 200, {}), (22, 300, {}), (10, 400, in_csr)):
             chosen = choice(0, 500, 5, baseline_us=20, predicted_us=predicted, break_even=even)

@@ -1,5 +1,5 @@
 /*
- * Containers with impossible sizes in a format's sections, under correct checksums. fuzz_container found these cases.
+ * Containers with impossible sizes in a format's sections. The checksums are correct. fuzz_container found such cases.
  */
 #include "catalogue/catalogue.h"
 #include "core/kernel.h"

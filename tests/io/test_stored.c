@@ -401,8 +401,8 @@ static void test_threads(void **state)
 }
 
 /*
- * Writes B, a matrix from a container. Its own format is copied, other formats are built from CSR. The files must equal
- * those that are written from A.
+ * Writes B, a matrix from a container. If the file has the container's format, B's arrays are copied. Other formats are
+ * built from CSR. The files must equal those that are written from A.
  */
 static void test_writing(void **state)
 {

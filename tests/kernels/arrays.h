@@ -4,8 +4,9 @@
 #include "families.h"
 
 /*
- * AT_END: ends with a page, before an inaccessible page. Canaries are before the memory.
- * AT_START: begins with a page, after an inaccessible page. Canaries are after the memory.
+ * AT_END: the memory ends at the end of a page, and the next page is inaccessible. Canaries are before the memory.
+ * AT_START: the memory begins at the start of a page, and the page before is inaccessible. Canaries are after the
+ *     memory.
  * ON_HEAP: a block of exactly the size, for AddressSanitizer. Without AddressSanitizer, canaries surround the block.
  */
 typedef enum placement { AT_END, AT_START, ON_HEAP } placement;

@@ -91,8 +91,8 @@ static void empty_rows(builder *b, int64_t rows, int64_t every, int64_t most)
 }
 
 /*
- * Rows of `length` or `length` + 1 entries, the first on the diagonal and each next `distance` columns to the right. Of
- * each 192 rows, the first 64 are empty.
+ * Adds rows of `length` or `length` + 1 entries. The first entry is on the diagonal. Each further entry is `distance`
+ * columns to the right of the entry before. Of each 192 rows, the first 64 are empty.
  */
 static void bands_and_gaps(builder *b, int64_t rows, int64_t length, int64_t distance)
 {
@@ -207,7 +207,7 @@ static void run_of_rows(builder *b, int64_t rows, int64_t length, int step)
     }
 }
 
-/* Runs of 70 to 1 rows, one of each number of rows. If not `all`, only of some numbers of rows. */
+/* Adds one run of rows for each number of rows from 70 to 1. If not `all`, leaves out most numbers above 20. */
 static void strided(builder *b, int64_t length, int64_t all, int64_t r)
 {
     for (int64_t rows = 70; rows >= 1; rows--)
@@ -274,7 +274,7 @@ static void mixed(builder *b, int64_t runs, int64_t longest, int64_t general)
     }
 }
 
-/* Three long rows, with runs of rows before and after each. */
+/* Adds three long rows. Shorter rows are before and after each long row. */
 static void mixed_long(builder *b, int64_t runs, int64_t length, int64_t r)
 {
     for (int64_t n = 0; n < 3; n++) {

@@ -532,7 +532,7 @@ void values_of_another_type(void **state)
     int met = 0;
     for (int number = 0; number < family_count(); number = next_met(number))
         for (int r = 0; r < 3; r++) {
-            if ((number / 2 + number / 12 + r) % 3 != 0) continue; /* one per family, also in the steps of next_met */
+            if ((number / 2 + number / 12 + r) % 3 != 0) continue; /* one of `types` per family, in turn */
             material s;
             set_up_mixed(&s, number, types[r].stored, types[r].vectors, tested_op);
             double *x_numbers = random_numbers(s.x_length + MOST_COLUMNS, s.type, 7);

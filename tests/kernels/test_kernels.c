@@ -3,7 +3,7 @@
 #include "kernel_tests.h"
 #include "trials.h"
 
-/* Families marked `structured` have runs of rows in csr. Families marked `pieces` have rows in pieces. */
+/* Checks families marked `structured` and `pieces`: csr must find runs of rows, or cut rows into pieces. */
 static void families_hold_what_they_say(void **state)
 {
     spry_context *context = context_of(2);

@@ -1,7 +1,7 @@
 /*
- * Blocks of columns with many rows: kernels use non-temporal stores for y, which need alignment. y begins one element,
- * 16, 32 and 64 bytes after a cache line. Values and x are small integers, so results are exact and compared for
- * equality.
+ * Tests products with multiple vectors of so many rows that kernels use non-temporal stores for y. These stores need
+ * alignment. y begins one element, 16, 32 or 64 bytes after the start of a cache line. Values and x are small integers,
+ * so results are exact and compared for equality.
  */
 #include "reference.h"
 #include "spry/tune.h"

@@ -1,4 +1,7 @@
-/* One trial of a product: a kernel's plan of a family in one form, run with every alpha and beta, and compared. */
+/*
+ * One trial of a product: a plan of one kernel for one family of matrices in one form. The plan runs with every alpha
+ * and beta, and the results are compared with the reference.
+ */
 #pragma once
 
 #include "arrays.h"

@@ -13,9 +13,9 @@ typedef struct mock_state {
     int64_t blocks;               /* blocks held */
     int64_t copies_back, products, maps, conversions;
     int64_t inspections;       /* inspections of entries and sums, during the set-up of PageRank */
-    int64_t gathers, gathered; /* gather calls, and pieces gathered */
+    int64_t gathers, gathered; /* calls of gather, and pieces of SPRYI_PIECE_BYTES that the calls copied */
     int64_t stream_waits;      /* waits for a stream other than the default stream */
-    void *stream;              /* stream in which a test expects all work; work in other streams is counted: */
+    void *stream; /* stream in which a test expects all work; the next two fields count work in other streams */
     int64_t stray_copies, stray_work;
     int64_t spgemm_bytes; /* workspace of a sparse product in addition to the usual workspace */
     int spgemm_fails;     /* 1: the numeric phase of sparse products fails */

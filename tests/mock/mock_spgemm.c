@@ -1,4 +1,7 @@
-/* Sparse products of the mock device: sums over all columns in A's order, one row at a time. */
+/*
+ * Sparse products of the mock device, one row at a time. A row is summed in an array with one element per column. The
+ * order of sums follows the entries of A.
+ */
 #include "mock/mock.h"
 
 #include "base/error.h"
@@ -176,7 +179,7 @@ static int64_t drop_zeros_bytes(spry_type type, int64_t rows, int64_t nnz)
     return nnz + 1;
 }
 
-/* Reports invented times that identify sums over chunks. No scan time is reported. */
+/* Reports invented times, which differ by stage, so that tests can check sums over chunks. No scan time is reported. */
 static spry_status stages(spryi_device_product *p, spryi_spgemm_stages *stages, spry_error *err)
 {
     (void)err;

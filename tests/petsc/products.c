@@ -30,8 +30,8 @@ static PetscErrorCode more_places(MatProductType type, const Pair *a, const Pair
 }
 
 /*
- * A loses the entries of three rows, so C has an entry for each remaining product. Then A gets entries whose products
- * have no entry in C, so reusing C is an error.
+ * First, three rows of A keep only their diagonal entries. C still has an entry for each product. Then a row of A gets
+ * all columns, and some products have no entry in C, so reusing C is an error.
  */
 static PetscErrorCode another_operand(MatProductType type, Mat A, Mat B)
 {

@@ -76,8 +76,8 @@ class Counts(unittest.TestCase):
                 self.assertEqual((part.diagonal + part.off).sum(), scale.entries_of(dims))
 
     def test_halo_by_hand(self):
-        # 8 x 8 points on 2 x 2 ranks. Each box of 4 x 4 has two neighbours, 4 columns of 8 bytes each. 7 rows use these
-        # columns.
+        # 8 x 8 points on 2 x 2 ranks. Each box of 4 x 4 points receives 4 columns of 8 bytes from each of two
+        # neighbours. 7 rows of a box use these columns.
         part = scale.box_blocks((8, 8), 4)
         self.assertEqual((8 * part.received()).tolist(), [64] * 4)
         self.assertEqual(part.filled.tolist(), [7] * 4)

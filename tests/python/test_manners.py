@@ -1,4 +1,4 @@
-"""Threads, forks, Ctrl-C, threadpoolctl, and imported modules."""
+"""Behaviour in a Python process: threads, forks, Ctrl-C, limits of threadpoolctl, and the modules that spry imports."""
 
 import os
 import pathlib

@@ -55,7 +55,7 @@ def test_large_results_begin_with_a_cache_line(order, rng):
     places = set()
     for k in range(8):
         y = plan @ (k * x)
-        if k > 5:  # in each of the two memory blocks
+        if k > 5:  # results use two memory blocks in turn, so both are checked
             assert_product(y, A, k * x)
         places.add(y.ctypes.data)
     assert len(places) == 2

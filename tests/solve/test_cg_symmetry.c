@@ -511,7 +511,10 @@ static void callbacks_that_do_not_converge(void **state)
     dense_free(&d);
 }
 
-/* Strings are "" if they have nothing to name. Results of a previous call are cleared. */
+/*
+ * The fields format and kernel of a result are "" if the call used no format and no kernel. A failed call clears the
+ * results of the previous call.
+ */
 static void results_are_whole(void **state)
 {
     dense d = dense_make(2);
@@ -563,7 +566,10 @@ static void results_are_whole(void **state)
 
 /* ---- PageRank -------------------------------------------------------------------------------------- */
 
-/* The error bound of f32 ranks holds against f64 ranks: chains, stars, and random graphs. */
+/*
+ * Checks the error bound that is reported for f32 ranks. f64 ranks are the reference. Tests a cycle, stars with random
+ * links, and random graphs.
+ */
 static void pagerank_bounds(void **state)
 {
     enum { NODES = 300 };

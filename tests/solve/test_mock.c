@@ -13,7 +13,7 @@ static spry_vector ones(spry_context *context, int64_t n)
     return v;
 }
 
-/* Scalars are copied back once per many iterations, and few products are unused. */
+/* Scalars are copied to the host only once in many iterations. Few products are computed after the last iteration. */
 static void few_copies_back(void **state)
 {
     spry_context *context = context_of(1);
@@ -101,7 +101,10 @@ static void in_one_stream(void **state)
     spry_context_destroy(context);
 }
 
-/* Recorded iterations (mock.records) give the bits of other iterations. Few of their products are unused. */
+/*
+ * Iterations that the device records and repeats (mock.records) give the same bits as other iterations. Few products
+ * are computed after the last iteration.
+ */
 static void rounds_foretold(void **state)
 {
     static const struct {

@@ -4,7 +4,7 @@
 #include "spry/solve.h"
 #include "support.h"
 
-/* A is used as B. Its columns must have nonzero sums. */
+/* Returns options for a matrix whose columns are the links of the nodes, as in B. A column of zeros is refused. */
 static spry_pagerank_options of_columns(void)
 {
     spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);

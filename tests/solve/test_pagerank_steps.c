@@ -7,7 +7,7 @@ enum { N = 4, NNZ = 9 };
 static const int32_t ptr[] = {0, 2, 4, 7, 9}, columns[] = {0, 1, 1, 2, 0, 2, 3, 1, 3};
 static const double values[] = {1, 7, 2, 8, 5, 3, 9, 6, 4};
 
-/* A is used as B. A zero column is refused. */
+/* Returns options for a matrix whose columns are the links of the nodes, as in B. A column of zeros is refused. */
 static spry_pagerank_options of_the_tutorial(void)
 {
     spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);

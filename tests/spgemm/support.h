@@ -18,7 +18,7 @@ typedef enum test_kind {
     TEST_UNIFORM,  /* columns anywhere, sorted, unique */
     TEST_SHUFFLED, /* rows unsorted, with duplicates */
     TEST_BANDED,   /* near the diagonal */
-    TEST_STENCIL,  /* each row has the columns of the row before plus 1 */
+    TEST_STENCIL,  /* the columns of a row are those of the row before, each plus 1 */
     TEST_GROUPED,  /* groups of consecutive rows with equal columns */
     TEST_IDENTITY, /* values 1 */
     TEST_PERMUTED, /* one entry per row; if square, each column once */
@@ -46,7 +46,8 @@ typedef struct test_form {
 } test_form;
 
 /*
- * Kernels of the CPU with all index pairs. The reference is first. Some kernels are not available on every processor.
+ * Kernels of the CPU that support all index pairs. The first kernel is the reference. Some kernels are not available on
+ * every processor.
  */
 enum { TEST_KERNELS = 4 };
 extern const char *const test_kernels[TEST_KERNELS];

@@ -134,8 +134,8 @@ static int same_numbers(const spry_matrix *C, const spry_matrix *D)
 }
 
 /*
- * Tests rows from empty to full, so that groups of threads end at very different times, and a plan with new values.
- * Sums are exact.
+ * Tests rows from empty to full, so that groups of threads end at very different times. Each plan runs twice, each time
+ * with new values. Sums are exact.
  */
 static void seeds_of_irregular_rows(void **unused)
 {
@@ -251,7 +251,10 @@ static test_entries make_grid(int64_t width, int64_t rows, int64_t holes, uint64
     return e;
 }
 
-/* Compares runs of rows with one order of products with the CPU, in one piece and in chunks. Sums are exact. */
+/*
+ * Tests matrices in which consecutive rows have the same order of products. The GPU computes the product in one piece
+ * and in chunks. The results are compared with the CPU's. Sums are exact.
+ */
 static void runs_of_rows(void **unused)
 {
     static const int64_t widths[] = {2, 37, 140, 700}, holes[] = {1 << 30, 3000, 150};
@@ -300,9 +303,9 @@ static void chunks(void **unused)
 }
 
 /*
- * Tests matrices for four methods: rows sorted by warps, sorting networks, runs found by a sample, and counting by
- * pairs. The result is verified. Products in chunks, which do not store orders, and the second run of a plan, which
- * knows the structure, must have the bits of this result.
+ * The matrices select four methods: rows sorted by warps, sorting networks, runs found by a sample, and counting by
+ * pairs. The result is verified. Two other ways to compute C must give the same bits: products in chunks, which do not
+ * store orders, and the second run of a plan, which knows the structure.
  */
 static void ways_of_short_rows(void **unused)
 {
@@ -395,8 +398,8 @@ static void plans_of_new_values(void **unused)
 }
 
 /*
- * Tests memory limits from 1 byte to enough. The call is refused, or works in chunks. Afterwards, the same number of
- * bytes is in use.
+ * Tests memory limits from 1 byte to a sufficient limit. The call is refused, or its peak is within the limit. After
+ * each call, the context holds as many bytes as before the call.
  */
 static void limits_from_nothing(void **unused)
 {

@@ -1,6 +1,7 @@
 /*
- * Memory limits of sparse products. A call holds at most its limit, including scratch of conversions. A refusal reports
- * the caller's limit and a sufficient limit. Also tests the arrays that a run may write, and the rules for infinities.
+ * Memory limits of sparse products. A call holds at most its limit, including temporary memory of conversions. A
+ * refusal reports the caller's limit and a sufficient limit. Also tests the arrays that a run may write, and the rules
+ * for infinities.
  */
 #include "base/types.h"
 #include "spry/spgemm.h"

@@ -161,7 +161,10 @@ static void limits(void **state)
     spry_matrix_destroy(A);
 }
 
-/* Plans compute in one piece. A limit may allow one piece only on the CPU. */
+/*
+ * A plan never divides C into chunks. If the whole product exceeds the memory limit only on the GPU, the plan runs on
+ * the CPU.
+ */
 static void plans(void **state)
 {
     spry_context *context = *state;
@@ -172,7 +175,8 @@ static void plans(void **state)
     spry_spgemm_plan *plan = NULL;
     assert_int_equal(spry_spgemm_estimate(context, &e, A, A, NULL, NULL), SPRY_OK);
     for (int limited = 0; limited < 2; limited++) {
-        mock.spgemm_bytes = limited ? e.least_bytes / 2 : 0; /* in addition to inputs: C no longer fits in one piece */
+        /* With the additional bytes, the whole product exceeds the limit on the GPU. */
+        mock.spgemm_bytes = limited ? e.least_bytes / 2 : 0;
         o.memory_limit_bytes = limited ? e.least_bytes : 0;
         plan = create_spgemm_plan(context, A, A, &o);
         assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL, NULL), SPRY_OK);

@@ -78,7 +78,7 @@ static void of_the_cpu(void **state)
     spry_matrix_destroy(A);
 }
 
-/* A plan counts when it is created, and fills in each run. */
+/* The stage "count" belongs to the creation of a plan, the stage "fill" to each run. */
 static void of_plans(void **state)
 {
     static const expected_stages made = {"a plan", -1, 1, 1, -1, -1}, run = {"its run", -1, 1, 1, 1, TEST_STUDY(1, -1)};

@@ -124,7 +124,10 @@ static void limits(void **unused)
     }
 }
 
-/* Runs the phases of one kernel separately. Rows are cut into pieces; rows plus entries of a piece are about `work`. */
+/*
+ * Runs the phases of one kernel separately. The rows of A are divided into pieces of consecutive rows. In each piece,
+ * the number of rows plus the number of entries is about `work`.
+ */
 static void check_pieces(spry_context *context, const spry_matrix *A, const spry_matrix *wanted, const char *name,
                          int64_t work)
 {
@@ -153,7 +156,7 @@ static void check_pieces(spry_context *context, const spry_matrix *A, const spry
     spryi_rows_place(&job, 0, &first);
     const unsigned char *workspace = job.workspace, *runs = first.run.memory.values;
     const size_t clean = runs ? (size_t)(runs - workspace) : part;
-    for (size_t b = 0; b < bytes; b++) /* runs of rows use the end of a thread's part and need not clear the end */
+    for (size_t b = 0; b < bytes; b++) /* the method for runs of rows does not clear the end of a thread's part */
         if (b % part < clean && workspace[b] != 0) fail_msg("%s leaves its workspace unclean", name);
     assert_memory_equal(job.columns, wanted->a.indices, (size_t)wanted->a.nnz * 4);
     assert_memory_equal(job.values, wanted->a.values, (size_t)wanted->a.nnz * 8);
@@ -172,7 +175,7 @@ static void check_pieces(spry_context *context, const spry_matrix *A, const spry
     spryi_release(context, job.pieces.rows);
 }
 
-/* Pieces of one row and of all rows give the same result. The workspace is clean again afterwards. */
+/* Pieces of one row and of all rows give the same result. The kernels clear their workspace. */
 static void pieces(void **unused)
 {
     spry_context *context = context_of(3);

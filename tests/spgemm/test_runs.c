@@ -16,7 +16,10 @@ static int rising(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* Layout of rows: groups of `identical` rows. The columns of a group are the previous group's columns plus `step`. */
+/*
+ * Layout of rows. Each group of `identical` rows has equal columns. The columns of a group are the previous group's
+ * columns plus `step`. New columns are drawn now and then: at most `most`, within `spread` of the group's position.
+ */
 typedef struct lay {
     int64_t identical, step, spread, most, change; /* change: mean number of rows until new offsets are drawn */
     int sorted, distinct;

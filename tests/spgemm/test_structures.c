@@ -59,7 +59,10 @@ static void structures(void **unused)
     spry_context_destroy(context);
 }
 
-/* Runs into the caller's array: the plan frees its own array, and allocates an array again if a run needs one. */
+/*
+ * Runs that write C's values to the caller's array. The plan then frees its own array of values. It allocates this
+ * array again if a later run needs it.
+ */
 static void values_of_the_caller(void **unused)
 {
     for (int m = 0; m < TEST_SPECS; m++) {

@@ -318,7 +318,10 @@ static void operands(void **state)
     spry_matrix_destroy(P);
 }
 
-/* An infinity in P changes only the sums that use it. A run of multiple rows gives the same values as single rows. */
+/*
+ * An infinity in P changes only the sums that use it. The run method, which computes groups of rows together, gives the
+ * same values as the row method.
+ */
 static void infinities(void **state)
 {
     spry_context *context = *state;

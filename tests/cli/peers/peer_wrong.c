@@ -121,7 +121,10 @@ static void put(const product *p, int64_t k, int64_t j, double value)
         ((double *)p->values)[k] = value;
 }
 
-/* Computes row i in a dense row of sums, with a mark for each column that has an entry. */
+/*
+ * Computes row i of the product in sums, which has one element per column. Sets marks[j] if column j has an entry.
+ * Stores the entries from index `at` on, and returns the index after the last entry.
+ */
 static int64_t fill_row(const product *p, int64_t i, double *sums, char *marks, int64_t at)
 {
     const spry_peer_matrix *a = &p->a, *b = &p->b;

@@ -160,7 +160,7 @@ class Tables(unittest.TestCase):
         self.assertEqual(self.one.claim("with all cores CSR-2 does better").verdict, "confirmed")
 
     def test_reordering(self):
-        # 800 us at the best size in the given order, 1000 us by Band-k
+        # Times at the best size: 800 us in the given order, 1000 us with the ordering Band-k.
         claim = self.one.claim("CSR-2 is faster with the ordering Band-k")
         self.assertEqual((claim.found, claim.verdict), (
             "double on the CPU: 0.80 times as fast as in the given order; over 5 % faster on 0, over 5 % slower on 1 "

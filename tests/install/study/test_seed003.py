@@ -32,7 +32,8 @@ def matrix(name, length, count=100, longest=None):
 
 class PageRank(unittest.TestCase):
     def test_two_nodes(self):
-        # 0 links to both, 1 to 0: x = alpha B x + (1 - alpha)/2 has x0 = (1 + alpha)/(2 + alpha)
+        # Node 0 links to nodes 0 and 1, node 1 links to node 0. The solution of x = alpha B x + (1 - alpha)/2 has
+        # x0 = (1 + alpha)/(2 + alpha).
         x, iterations, stochastic = pagerank.ranks(2, [(0, 0, 3.0), (1, 0, 3.0), (0, 1, 7.0)])
         self.assertAlmostEqual(x[0], 1.85 / 2.85, places=11)
         self.assertFalse(stochastic)
