@@ -1,4 +1,4 @@
-/* Tests of spry bench and spry spmv: records, cases, mistakes. */
+/* Tests of spry bench and spry spmv: their records, the cases that options select, and wrong options. */
 #include "records.h"
 #include "spawn.h"
 

@@ -2,7 +2,10 @@
 #include "records.h"
 #include "spawn.h"
 
-/* grid5 of 30 x 20: rows, entries, and bytes of CSR with 32-bit indices and f64 values, without vectors. */
+/*
+ * Numbers of rows and entries of grid5 of 30 x 20. csr_bytes: bytes of its CSR arrays with 32-bit indices and f64
+ * values.
+ */
 static const double rows = 600, entries = 5 * 600 - 2 * 30 - 2 * 20,
                     csr_bytes = 12 * (5 * 600 - 2 * 30 - 2 * 20) + 4 * 601;
 

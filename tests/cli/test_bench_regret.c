@@ -1,4 +1,4 @@
-/* Tests of spry bench --regret: its lines, its kernels, mistakes. */
+/* Tests of spry bench --regret: its JSON lines, the kernels that it measures, and wrong options. */
 #include "records.h"
 #include "spawn.h"
 

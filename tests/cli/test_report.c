@@ -1,6 +1,6 @@
 /*
- * Tests of the command report, and of its use by the benchmark: refusals, files, statuses. tests/report/ tests the
- * drawings.
+ * Tests of the command report, and of its use by the benchmark: refused arguments, written files and exit statuses.
+ * tests/report/ tests the drawings.
  */
 #include "cli/report.h"
 #include "spawn.h"

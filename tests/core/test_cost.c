@@ -228,7 +228,7 @@ static void updates_repeat_conversions(void **state)
     spry_context_destroy(context);
 }
 
-/* Asserts that the baseline of a matrix stored as one triangle is csr of both triangles. */
+/* Asserts that baseline_us of a matrix that stores one triangle is the predicted time of csr with both triangles. */
 static void of_both_triangles(void **state)
 {
     static const int32_t offsets[] = {0, 1, 3, 5, 7}, columns[] = {0, 0, 1, 1, 2, 2, 3};

@@ -39,7 +39,10 @@ static spry_matrix *drawn_matrix(spry_context *context, uint64_t *seed, void **v
     return A;
 }
 
-/* Sets the values: kind 0 equal (slices share equal values), 1 distinct, 2 zero or one at random. */
+/*
+ * Sets the values. kind 0: all values are equal, so slices share them. 1: values are distinct. 2: each is zero or one
+ * at random.
+ */
 static void set_values(const spry_matrix *A, void *values, int kind, uint64_t *seed)
 {
     spry_arrays a = arrays_of(A);

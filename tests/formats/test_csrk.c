@@ -1,6 +1,6 @@
 /*
- * Tests of CSR-2 and CSR-3: group pointers, no copy of the matrix, results bitwise equal to csr, giant rows, and group
- * sizes for GPUs by the formulas of the CSR-k paper.
+ * Tests of CSR-2 and CSR-3. Plans store group pointers and no copy of the matrix, and results are bitwise equal to
+ * csr's. Also tests very long rows, and the group sizes for GPUs by the formulas of the CSR-k paper.
  */
 #include "support.h"
 

@@ -44,7 +44,7 @@ static double feature_of(const spry_explanation *e, const char *name)
     return 0;
 }
 
-/* The bytes of a coo product have a simple formula: value, row and column of each entry, x and y. */
+/* The bytes of a product in coo are those of x, of y, and of the value, row and column of each entry. */
 static void bytes_of_coo(void **state)
 {
     spry_matrix *A = generate_matrix(*state, "grid7,x=20,y=20,z=20");

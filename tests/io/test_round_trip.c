@@ -1,4 +1,7 @@
-/* Asserts that the reader returns the matrix that the writer wrote: values, patterns in every format, long comments. */
+/*
+ * Asserts that the reader returns the matrix that the writer wrote. Tests symmetric matrices, patterns in every format,
+ * and long comments.
+ */
 #include "catalogue/catalogue.h"
 #include "core/kernel.h"
 #include "files.h"

@@ -235,7 +235,7 @@ static void leave(const spryi_device *device, int previous)
 
 /* ---- passes over vectors -------------------------------------------------------------------------------- */
 
-/* An alpha or beta: a host value, read at the call, or an address on the device. */
+/* alpha or beta: either a value, which was read from the host at the call, or an address on the device. */
 typedef struct number {
     double value;
     const void *address;

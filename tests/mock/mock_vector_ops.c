@@ -180,7 +180,7 @@ static void record_rounds(spryi_vector_ops *ops)
     ops->forget = forget;
 }
 
-/* ---- passes: those of the CPU, queued -------------------------------------------------------- */
+/* ---- passes: the CPU's functions, which run later from the queue -------------------------------- */
 
 typedef struct pass_task {
     spry_status (*run)(const struct pass_task *p);

@@ -1,4 +1,4 @@
-/* Vectors in files: written values read back bit for bit, and errors name the line. */
+/* Tests of vectors in files. Values that are written and read again have the same bits, and errors name the line. */
 #include "spry/io.h"
 #include "support.h"
 

@@ -6,7 +6,7 @@
 
 static const test_form plain = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
 
-/* 1: positive time, 0: zero time, -1: not reported. */
+/* Expected time of each stage. 1: the time is positive, 0: it is zero, -1: it is not reported. */
 typedef struct expected_stages {
     const char *kernel;
     int convert, count, scan, fill, sort;

@@ -1,4 +1,7 @@
-/* Plans of sparse products: structure before the first run, values of the caller, transposed operands. */
+/*
+ * Tests of plans of sparse products: C's structure before the first run, runs that write values to the caller's array,
+ * and transposed operands.
+ */
 #include "support.h"
 
 #include "matrix/matrix.h"

@@ -92,7 +92,7 @@ def records(diagonal=(1, 5), long=(5, 1), even=(1, 1), uneven=(9, 2)):
 
 
 class Told(unittest.TestCase):
-    """Statements of reports on runs and clocks (study/common)."""
+    """Tests what reports state about runs and clocks (study/common)."""
 
     def test_slow_cases_have_fewer_runs(self):
         cases = [product("short", "a", 1, runs=60), product("long", "b", 1, runs=12),
