@@ -120,8 +120,8 @@ static void close_pipe(int pipe, const char *text)
 #define READING CLEAR "reading ..."
 
 /*
- * Returns the text after the progress lines that text begins with, at least one. *seconds: seconds in the last line, or
- * 0. Lines show seconds from 2 on, in increasing order. A busy machine skips lines.
+ * Returns the text after the progress lines at the beginning of text. At least one line is required. *seconds is set to
+ * the seconds in the last line, or to 0. Lines show seconds from 2 on, in increasing order. A busy machine skips lines.
  */
 static const char *after_progress(const char *text, int *seconds)
 {
@@ -145,7 +145,7 @@ static void wait_for_progress(terminal *t)
     assert_string_equal(after_progress(t->text, &reported), "");
 }
 
-/* Asserts that the progress is erased before `text`, with no escape sequence after it. */
+/* Asserts that the progress is erased before `text`, and that no escape sequence follows the erasure. */
 static void assert_gone_before(const char *all, const char *text)
 {
     int reported;
@@ -157,7 +157,9 @@ static void assert_gone_before(const char *all, const char *text)
 
 #define MATRIX "%%MatrixMarket matrix coordinate real general\n"
 
-/* Asserts that a step begun in the first second is shown after the second, and erased before the report. */
+/*
+ * Asserts that a step that begins in the first second is shown when this second is over, and erased before the report.
+ */
 static void long_step(void **state)
 {
     static terminal t;

@@ -119,7 +119,7 @@ static void no_vectors(void **state)
     spry_matrix *A = generate_matrix(context, FEW_ENTRIES);
     const spry_spmv_options plenty = measuring(PLENTY);
     spry_spmv_options o = measuring(1e12);
-    o.count = 1000000000; /* 24 TB of vectors and 3e9 us per product; the budget is long enough */
+    o.count = 1000000000; /* x and y need 24 TB each; a product takes about 3e9 us, and the budget is longer */
     const reported t = plan_with(context, A, &o);
     if (t.code == SPRY_REASON_MEASURED || !strstr(t.reason, "; not measured, since there is no memory for vectors"))
         fail_msg("%d, %s", t.code, t.reason);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# check_names.sh ROOT: in src, cli, bench and common, each file has a unique base name. In src/, a format's name may
-# appear in a string or at the start of an identifier only in the family's folder and in the catalogue. All other code
-# iterates over the catalogue.
+# check_names.sh ROOT: in src, cli, bench and common, each file has a unique base name. In src/, the names of the
+# formats below may appear in a string or at the start of an identifier only in src/formats and src/catalogue. All other
+# code iterates over the catalogue.
 set -u
 cd "$1" || exit 1
 names='packed|windowed|bsr|sell|swept'

@@ -239,7 +239,7 @@ typedef enum stretch {
     STEPS,      /* column - row is equal for the k-th entry of all rows */
     HOLES,      /* STEPS, but one in eight entries is missing, or five in eight */
     BLOCKS,     /* dense blocks of b rows and columns, at equal distances in all block rows or not */
-    BROKEN,     /* BLOCKS, except one row in 97 */
+    BROKEN,     /* BLOCKS, but one row in 97 has columns anywhere */
     NEAR,       /* columns within a range of 60 000 */
     FAR,        /* columns anywhere */
     UNEVEN,     /* lengths from 0 to 39, so packed sorts the rows by length */

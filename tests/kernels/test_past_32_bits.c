@@ -1,7 +1,7 @@
 /*
- * More than 2^31 entries: 64-bit offsets in products and plans. The borrowed arrays are a few megabytes that are mapped
- * repeatedly, so the matrix repeats every PERIOD rows. Values and x are small integers, which f32 sums exactly, so
- * every result is compared for equality.
+ * Tests products and plans with more than 2^31 entries, and thus with 64-bit offsets. Columns and values use 16 MB of
+ * memory each, which is mapped REPEATS times, so the matrix repeats every PERIOD rows. Values and x are small integers,
+ * which f32 sums exactly, so every result is compared for equality.
  */
 #include "arrays.h"
 

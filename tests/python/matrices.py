@@ -15,7 +15,8 @@ def random_csr(rng, rows, cols, density=0.1):
 
 
 def coo(draw, rows, cols, dtype):
-    """Returns entries in any order, some positions multiple times. Values are small integers or fractions that round.
+    """Returns entries in any order, some positions multiple times. Values are small integers, or random values
+    whose sums are rounded.
     """
     most = 0 if rows == 0 or cols == 0 else 3 * (rows + cols)
     count = draw(st.integers(0, most))
@@ -26,7 +27,7 @@ def coo(draw, rows, cols, dtype):
 
 
 def compressed(A, name):
-    """Returns csr or csc whose rows keep the order and the duplicates of coo's entries."""
+    """Returns csr whose rows, or csc whose columns, keep the order and the duplicates of A's entries."""
     major, minor, count = (A.row, A.col, A.shape[0]) if name == "csr" else (A.col, A.row, A.shape[1])
     order = np.argsort(major, kind="stable")
     offsets = np.concatenate([[0], np.cumsum(np.bincount(major, minlength=count))])

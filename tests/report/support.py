@@ -35,7 +35,8 @@ def lines(records):
 
 
 def small_run():
-    """Returns records of three matrices, three kernels, a peer and auto. One is skipped, one wrong, one disturbed."""
+    """Returns records of three matrices with csr, sell, ell, auto and a peer. ell is skipped, and one record of sell is
+    disturbed. One more kernel has a wrong result."""
     found = []
     for number, (matrix, class_) in enumerate((("one", "regular"), ("two", "regular"), ("three", "irregular"))):
         size = {"matrix": matrix, "class_": class_, "nnz": 5000 * (number + 1)}

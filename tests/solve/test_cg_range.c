@@ -423,8 +423,8 @@ static void preconditioners_of_any_magnitude(void **state)
 /* ---- the default tolerance ------------------------------------------------------------------------- */
 
 /*
- * Each type reaches its own default tolerance on a mesh of condition number 3000. An explicit tolerance is used
- * unchanged.
+ * Each type reaches its own default tolerance for a mesh whose matrix has a condition number of about 2700. An explicit
+ * tolerance is used unchanged.
  */
 static void default_tolerance(void **state)
 {
