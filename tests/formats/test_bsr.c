@@ -54,7 +54,7 @@ static spry_matrix *scattered(spry_context *context, int32_t *offsets, int32_t *
     return borrow_csr(context, M, N, offsets, columns, values);
 }
 
-/* Returns whether both are equal or both are NaN. Sums are exact because all values are small integers. */
+/* Returns whether a equals b, or a and b are NaN. Sums are exact because all values are small integers. */
 static int same(double a, double b)
 {
     return a == b || (isnan(a) && isnan(b));

@@ -131,9 +131,9 @@ static void choices_on_a_cpu(void **state)
     static const choice_case avx512[] = {
         {"rgg20,scale=15", "packed", "csr ", 0},
         {"rgg20,scale=17,shuffle=1", "windowed", "sell ", 0}, /* neighbours have random indices */
-        {"grid7,x=60,y=60,z=60", "packed", "csr ", 0},        /* its slices are strided */
+        {"grid7,x=60,y=60,z=60", "packed", "csr ", 0}, /* a row mostly has the columns of the row before plus 1 */
         {"grid7,x=60,y=60,z=60", "packed", "set-up counted over 100", 100},
-        {"banded,rows=200000", "packed", "csr ", 0},          /* rows of csr are strided */
+        {"banded,rows=200000", "packed", "csr ", 0},          /* a row has the columns of the row before plus 1 */
         {"uniform,rows=200000,degree=18", "ell", "scoo ", 0}, /* rows of equal length */
         {"rmat16", "packed", "scoo ", 0},
         {"grid7,x=20,y=20,z=20", "ell", "set-up counted over 10000", 0},

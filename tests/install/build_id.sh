@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # build_id.sh ROOT FOLDER CMAKE: the build's id changes with each file that the CUDA plug-in shares with libspry. These
-# are the headers that the plug-in's sources include, directly or indirectly, and the C sources in both. The id does not
-# change with files only in the plug-in, or without a change.
+# are the headers that the plug-in's sources include, directly or indirectly, and the C sources linked into
+# both. The id does not change with files only in the plug-in, or without a change.
 set -eu
 root=$1 folder=$2/build_id cmake=$3
 rm -rf "$folder"

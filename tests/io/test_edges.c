@@ -51,7 +51,7 @@ static const good_list good_lists[] = {
     {"0 1 5\n1 0 1\n0 1 2\n0 1 4\n", {0, 1, 0}, 2, 2, SPRYI_REAL, {0, 5, 1, 0}},
     {"0 1\n0 1\n", {0, 0, 0}, 2, 1, SPRYI_FIELD_PATTERN, {0, 2, 0, 0}},
     {"0 1\n0 1\n", {0, 1, 0}, 2, 1, SPRYI_FIELD_PATTERN, {0, 1, 0, 0}},
-    /* undirected: each edge in both directions, a loop only once */
+    /* undirected: an edge becomes two entries, an edge from a node to itself one entry */
     {"0 1 5\n1 1 3\n", {0, 0, 1}, 2, 3, SPRYI_REAL, {0, 5, 5, 3}},
     {"0 1 5\n1 0 2\n", {0, 0, 1}, 2, 2, SPRYI_REAL, {0, 7, 7, 0}},
     {"0 1 5\n1 0 2\n", {0, 1, 1}, 2, 2, SPRYI_REAL, {0, 5, 5, 0}},

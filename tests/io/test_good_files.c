@@ -51,7 +51,7 @@ static const good_file good_files[] = {
      SPRY_SYMMETRIC,
      SPRYI_REAL,
      {1, 2, 2, 0}},
-    /* an entry above the diagonal also counts for both halves */
+    /* in a symmetric file, an entry above the diagonal also stands for its mirror image */
     {"%%MatrixMarket matrix coordinate integer symmetric\n3 3 2\n1 3 5\n3 2 6\n",
      3,
      3,

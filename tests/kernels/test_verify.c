@@ -126,7 +126,7 @@ static void corrupt(product *p)
     }
 }
 
-/* Tests a third of the families if SAMPLED. */
+/* Step between families: 1, or 3 if SAMPLED. */
 enum { SOME = SAMPLED ? 3 : 1 };
 
 static void right_passes_and_wrong_does_not(void **state)
@@ -166,7 +166,7 @@ static void bound_is_where_the_header_says(void **state)
     }
 }
 
-/* If the exact result is infinite or NaN, y must be the same infinity, or NaN. */
+/* If the exact result is infinite, y must be the same infinity. If the exact result is NaN, y must be NaN. */
 static void infinities_that_are_due(void **state)
 {
     const int32_t offsets[] = {0, 1, 3, 4, 4}, columns[] = {0, 0, 1, 2};

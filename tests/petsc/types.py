@@ -42,7 +42,7 @@ def same_vectors(expected, found, what):
 
 
 def same_matrices(expected, found, what):
-    """Checks for the same entries at the same positions."""
+    """Requires that two matrices have the same entries at the same positions."""
     names = ("row offsets", "columns", "values")
     for name, a, b in zip(names, expected.getValuesCSR(), found.getValuesCSR()):
         require(np.array_equal(a, b), f"{what}: {name} differ")
