@@ -13,7 +13,8 @@
  * Iterative methods are timed by whole solves (solver.c).
  *
  * The short protocol (bench_protocol.runs) measures products with vectors case by case, without rounds. A case has
- * untimed runs, then at most bench_protocol.runs timed samples. A sample is one run, on a GPU a short batch of runs.
+ * untimed runs, then at most bench_protocol.runs timed samples. A sample is one run on the CPU, or a short batch of
+ * runs on a GPU.
  */
 #pragma once
 
@@ -42,7 +43,7 @@ typedef struct bench_peers bench_peers;
 /* Loads all modules and lists missing ones. Returns NULL if memory is short. */
 bench_peers *bench_load_peers(void);
 void bench_release_peers(bench_peers *peers);
-/* Returns the name of kernel number `peer` and its factor; NULL after the last. */
+/* Returns the name of kernel number `peer` and stores its factor in *factor. Returns NULL after the last kernel. */
 const char *bench_peer_name(const bench_peers *peers, int peer, bench_factor *factor);
 
 /* ---- a run ---------------------------------------------------------------------------------------- */
@@ -110,11 +111,12 @@ typedef struct bench_candidates {
 
 /* Timing of cases. */
 typedef struct bench_protocol {
-    int64_t runs;               /* timed samples of the short protocol, after 5 untimed runs; 0: rounds and batches */
-    bool cold;                  /* caches are flushed before every run */
-    bool skip_bandwidth;        /* the copy bandwidth is not measured, and record_rates.roof is not known */
-    int64_t seconds;            /* time limit: matrices that would start later are skipped; 0: no limit */
-    spry_context *const *fewer; /* contexts with fewer threads, used on the CPU for the matrix as given */
+    int64_t runs;        /* timed samples of the short protocol, after 5 untimed runs; 0: not the short protocol */
+    bool cold;           /* caches are flushed before every run */
+    bool skip_bandwidth; /* the copy bandwidth is not measured, and record_rates.roof is not known */
+    int64_t seconds;     /* time limit: matrices that would start later are skipped; 0: no limit */
+    /* Contexts with fewer threads. The CPU's cases run again with each of them, if the ordering is "none". */
+    spry_context *const *fewer;
     int fewer_count;
     /*
      * Measures what bench/regret.py needs. All deterministic kernels run, and also formats with parameters from

@@ -149,7 +149,7 @@ typedef struct device_matrix {
     double upload_us;
 } device_matrix;
 
-/* Copies CSR in host memory to the GPU, unless `copy` has it. May be called again after a failure. */
+/* Copies CSR in host memory to the GPU, unless copy->A exists. May be called again after a failure. */
 spry_status device_matrix_create(device_matrix *copy, spry_context *context, const spry_arrays *host, spry_error *err);
 void device_matrix_release(device_matrix *copy, const spry_context *context);
 
@@ -166,7 +166,7 @@ typedef struct spmv_case {
     double *samples;
     int sample_count;
     int64_t owned_bytes; /* memory of a plan, with regret */
-    bool few_calls;      /* plan in csr that expects so few calls that the library did not inspect A's columns */
+    bool few_calls;      /* the plan is in csr and expects so few calls that A's columns were not inspected */
     uint64_t y_hash;     /* hash of the first y, which a deterministic kernel must repeat */
 } spmv_case;
 
@@ -207,7 +207,7 @@ typedef struct spmv_group {
     spmv_vectors vectors;
     record common; /* fields with equal values in all records */
     spry_op op;
-    spry_context *planner; /* context for plans of cases that are added; its threads run them */
+    spry_context *planner; /* context in which added cases create their plans; its threads run the plans */
     known_product known[MOST_KNOWN_PRODUCTS];
     int known_count;
     spmv_case *cases;
@@ -220,9 +220,9 @@ spry_status spmv_group_open(spmv_group *group, bench_session *session, const ben
 void spmv_group_close(spmv_group *group);
 
 /*
- * Each adds a case: creates its plan or prepares its peer, and checks its product. The case's record has the status and
- * reason. Returns 0 if memory is short. label: name of the format in the record; NULL: the plan's format. device: name
- * of the device in the record if the case cannot be planned.
+ * Each function adds a case: creates its plan or prepares its peer, and checks its product. The case's record has the
+ * status and reason. Returns 0 if memory is short. label: name of the format in the record; NULL: the plan's format.
+ * device: name of the device in the record if the case cannot be planned.
  */
 int spmv_add_plan(spmv_group *group, const spry_spmv_options *options, const char *label, const char *device);
 int spmv_add_peer(spmv_group *group, const bench_peer *peer);
@@ -244,7 +244,7 @@ int spmv_run(spmv_group *group, spmv_case *c, double alpha, double beta);
 /* Waits for the runs of a GPU case. Returns 0 after a failure, with the reason in the record. */
 int spmv_wait(spmv_group *group, spmv_case *c);
 /*
- * Checks y after timing. If its bits differ from the first y, a deterministic kernel fails, and the y of another kernel
+ * Checks y after timing. If the bits of y differ from the first y, a deterministic kernel fails. For other kernels, y
  * is compared with the reference.
  */
 void spmv_recheck(spmv_group *group, spmv_case *c);

@@ -59,9 +59,9 @@ static inline void *spry_peer_new(void **state, size_t bytes, spry_peer_error *e
 typedef struct spry_peer_matrix {
     int64_t rows, cols, nnz;
     int value_bytes, offset_bytes, index_bytes;
-    const void *offsets; /* rows + 1 */
-    const void *columns; /* nnz, sorted within each row */
-    const void *values;  /* nnz */
+    const void *offsets; /* rows + 1 elements */
+    const void *columns; /* nnz elements, in increasing order within each row */
+    const void *values;  /* nnz elements */
 } spry_peer_matrix;
 
 /* Returns element k of an array of offsets or columns. bytes: size of an element. */
@@ -131,9 +131,12 @@ typedef struct spry_peer_spgemm_request {
 
 /* The time and memory of one product. */
 typedef struct spry_peer_product {
-    /* Negative at first. A peer in another process sets its time. If not, the benchmark's own time counts. */
+    /*
+     * Microseconds of the product, which a peer in another process sets. It is negative before run. If run leaves it
+     * negative, the benchmark uses its own time of run.
+     */
     double us;
-    /* Most bytes of inputs, result and buffers together. Negative at first, which means not known. */
+    /* Peak of the bytes of inputs, result and buffers together. Negative, as before run: not known. */
     int64_t peak_bytes;
 } spry_peer_product;
 
@@ -201,13 +204,13 @@ typedef struct spry_peer_module {
     int abi;             /* SPRY_PEER_ABI */
     const char *name;    /* "mkl" */
     const char *version; /* version of the library, "2025.2.0" */
-    int kernel_count;    /* A times a vector. For this and the other lists: 0 and NULL mean none */
+    int kernel_count;    /* length of `kernels`: A times a vector. In each list, 0 and NULL mean no kernels */
     const spry_peer_kernel *kernels;
-    int spgemm_count; /* A times a sparse matrix */
+    int spgemm_count; /* length of `spgemm`: A times a sparse matrix */
     const spry_peer_spgemm *spgemm;
-    int spmm_count; /* A times multiple vectors */
+    int spmm_count; /* length of `spmm`: A times multiple vectors */
     const spry_peer_kernel *spmm;
-    int solver_count; /* iterative methods */
+    int solver_count; /* length of `solvers`: iterative methods */
     const spry_peer_solver *solvers;
 } spry_peer_module;
 

@@ -51,7 +51,10 @@ def cost(plan, calls, prefix=""):
 
 
 def judge(choice, records):
-    """Adds loss, over_csr and the plan of least cost to a choice. A loss is NaN if auto's plan was not measured."""
+    """Adds to a choice: loss, over_csr (auto's cost divided by csr's), the plan of least cost, and each peer's ratio.
+
+    A loss is NaN if auto's plan was not measured.
+    """
     calls = choice["calls"] = choice["calls"] or 0
     ran = [r for r in records if r["status"] == "ok" and r["time_us"] and r["device"] == choice["device"]
            and r["ordering"] == choice["ordering"]]

@@ -416,8 +416,8 @@ static void check_first(solver_group *group, solver_case *c)
 }
 
 /*
- * Checks the last x after timing. If its bits differ from those of the first x, a deterministic case fails, and another
- * case is judged again.
+ * Checks the last x after timing. If its bits differ from those of the first x, a deterministic case fails. For
+ * other cases, the residual of the last x is checked.
  */
 static void recheck(solver_group *group, solver_case *c, const solver_outcome *last)
 {

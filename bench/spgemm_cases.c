@@ -366,8 +366,8 @@ static void check_first(spgemm_group *group, spgemm_case *c)
 }
 
 /*
- * Checks another product. If its bits differ from the first C, a deterministic kernel fails, and the C of another
- * kernel is compared again.
+ * Checks another product. If its bits differ from the first C, a deterministic kernel fails. For other
+ * kernels, the new C is compared.
  */
 static void recheck(spgemm_group *group, spgemm_case *c)
 {
@@ -519,9 +519,9 @@ static int measure(spgemm_group *group)
 /*
  * Constants of predicted times. A study's kernel does not run if its predicted time exceeds most_seconds. Kernels that
  * compute every dot product take dot_s (CPU) or gpu_step_s (GPU) for each pair of a column of B and a row of A, and for
- * each pair of a column of B and an entry of A. dot_s is 5 ns (Zen 4), gpu_step_s two steps of 2 ps. The GPU kernel
- * also takes gpu_step_s for each pair of an entry of B and a row of A. Kernels that clear and read a table for each row
- * take table_s (CPU) or gpu_table_s (GPU) for each pair of a row and a column: 2 ns on Zen 4, 4 ps on an H200.
+ * each pair of a column of B and an entry of A. dot_s is 5 ns (Zen 4), gpu_step_s is 4 ps, two steps of 2 ps. The GPU
+ * kernel also takes gpu_step_s for each pair of an entry of B and a row of A. Kernels that clear and read a table for
+ * each row take table_s (CPU) or gpu_table_s (GPU) for each pair of a row and a column: 2 ns on Zen 4, 4 ps on an H200.
  */
 static const double most_seconds = 2, dot_s = 5e-9, gpu_step_s = 4e-12, table_s = 2e-9, gpu_table_s = 4e-12;
 

@@ -456,7 +456,7 @@ static bool is_same(const spmv_case *a, const spmv_case *b)
            strcmp(a->record.method.device, b->record.method.device) == 0;
 }
 
-/* Drops the last case if an earlier case is the same. Returns the index of the earlier case, else of the last. */
+/* Drops the last case if an earlier case is equal (is_same), and returns that case's index, else the last index. */
 static int drop_repeated(spmv_group *group)
 {
     const int last = group->case_count - 1;

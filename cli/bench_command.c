@@ -231,7 +231,7 @@ static int take_types(void *state, const char *value)
     return status;
 }
 
-/* Parses numbers of threads. The largest number is that of the run's context. */
+/* Parses numbers of threads. The run's context has the largest of them. */
 static int take_threads(void *state, const char *value)
 {
     arguments *a = state;

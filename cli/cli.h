@@ -374,7 +374,7 @@ int cli_use_choices(spry_context *context, const cli_policy *policy);
 int cli_manage_choices(const char *file, bool clear, cli_json *json);
 
 /*
- * Writes the folder of matrices (fetch_command.c): given, else SPRY_MATRIX_DIR, else spry/ in the user's cache folder.
- * Returns false if none is known or its name is too long.
+ * Writes to `folder` the path of the folder for downloaded matrices: `given` unless NULL, else SPRY_MATRIX_DIR, else
+ * spry/ in the user's cache folder. Returns false if no folder is known or the path is too long. In fetch_command.c.
  */
 bool cli_folder_of_matrices(const char *given, char *folder, size_t size);

@@ -187,7 +187,8 @@ static int is_chosen(const spry_candidate *c, const spry_explanation_info *info)
 }
 
 /*
- * The chosen candidate, and the best other candidate (next). Only candidates with times of the kind that decided count.
+ * The chosen candidate, and the best of the other candidates (next). If measured times decided, next has a measured
+ * time, else a predicted time.
  */
 typedef struct runner_up {
     spry_candidate chosen, next;

@@ -29,8 +29,9 @@ typedef struct cli_solver {
 } cli_solver;
 
 /*
- * The last options of a command and the end of its list. They set the member `shared` of its arguments. String
- * constants: `label` names the content of --out; `types` and `about_types` are the values and the help of --type.
+ * The last options of a command and the end of its list. They set the member `shared` of the command's arguments. The
+ * three parameters are string constants. `label` names the content of --out. `types` and `about_types` are the values
+ * and the help of --type.
  */
 #define CLI_SOLVER_OPTIONS(label, types, about_types)                                                                  \
     {"out",                                                                                                            \
@@ -69,7 +70,7 @@ typedef struct cli_run {
     int64_t iterations;
     double setup_us, solve_us, product_us;
     double numbers;   /* least number of vector elements moved per row and iteration, without the product */
-    int number_bytes; /* bytes of such an element; 0: those of the type */
+    int number_bytes; /* bytes of such an element; 0: the bytes of `type` */
     const cli_convergence *convergence;
     copy_bandwidth copy; /* set by cli_measure_floor */
     double disturbance;  /* share of the processors that other programs used during the solve */

@@ -450,7 +450,7 @@ static int check_disturbed(const arguments *a, double disturbance)
     return a->accept_disturbed ? CLI_GO_ON : CLI_UNSUCCESSFUL;
 }
 
-/* Writes the table: a first line, the facts, and a last line with the number of facts. */
+/* Writes the table: a first line, the lines `facts`, and a last line with their number, comments not counted. */
 static int write_table(const char *out, const char *facts)
 {
     cli_output table;

@@ -137,7 +137,7 @@ static inline const char *text_or_empty(const char *text)
 bool record_is_rival(const record *r);
 
 /*
- * Returns the number of products after which r has taken less time than base. Set-up times of r and base count. 0: from
- * the start. -1: never. -2: not known.
+ * Returns the number of products after which r has taken less time than base, set-up times of r and base included.
+ * Returns 0 if r takes less time from the start, -1 if it never does, and -2 if this is not known.
  */
 int64_t record_break_even(const record *r, const record *base);

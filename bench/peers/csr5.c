@@ -1,7 +1,7 @@
 /*
  * csr5: CSR5 (W. Liu and B. Vinter, CSR5: An efficient storage format for cross-platform sparse matrix-vector
- * multiplication, ICS 2015), the main rival of the CSR-k study on CPUs. Written for this benchmark from the paper, not
- * the authors' program.
+ * multiplication, ICS 2015), with which the CSR-k study compares its formats on CPUs. This code was written for this
+ * benchmark from the paper. It is not the authors' program.
  *
  * Idea: entries are divided into tiles of omega * sigma consecutive entries, independent of rows. A tile has omega
  * lanes, the elements of a vector register. Lane l has sigma consecutive entries of the tile, stored so that step k

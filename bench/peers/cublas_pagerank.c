@@ -11,7 +11,7 @@
 enum { ONE, OTHER, LOST }; /* ONE and OTHER: x and y, alternating; LOST: 1 for each node without links out */
 enum { LOST_MASS = SCALAR_PQ };
 
-/* B on the host, and the nodes without links out. */
+/* In host memory: B of SPRY_PEER_PAGERANK (peer.h), the nodes without links out, and the initial ranks. */
 typedef struct links {
     spry_peer_matrix B;
     void *offsets, *columns, *values, *lost, *start;

@@ -363,7 +363,7 @@ static int convert_to_bsr(peer_cusparse_preparation *p, const peer_blocks *block
 int peer_cusparse_bsr(peer_cusparse_preparation *p)
 {
     peer_blocks blocks;
-    cusparseMatDescr_t descr = NULL; /* general, from zero */
+    cusparseMatDescr_t descr = NULL; /* the defaults: a general matrix with indices from zero */
     if (!is_narrow(p->a))
         return spry_peer_fail(p->error, SPRY_PEER_UNSUPPORTED,
                               "cuSPARSE converts to BSR only with indices 32/32 (cusparse<t>csr2bsr)");

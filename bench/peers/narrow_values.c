@@ -27,7 +27,7 @@ static int put_f16(void *array, int64_t k, const void *values)
     memcpy(&bits, (const float *)values + k, sizeof bits);
     const uint32_t sign = bits >> 31 << 15, significand = (bits & 0x7fffff) | 0x800000;
     const int exponent = (int)(bits >> 23 & 255) - 127, is_zero = bits << 1 == 0;
-    const int dropped = exponent >= -14 ? 13 : -1 - exponent; /* bits of the significand */
+    const int dropped = exponent >= -14 ? 13 : -1 - exponent; /* number of low bits that f16 lacks */
     uint32_t half = 0;
     if (exponent > 15 || (exponent < -24 && !is_zero)) return 0;
     if (!is_zero)

@@ -1,20 +1,20 @@
 /*
  * Products and methods in separate processes: each case has an interpreter, which prepare starts and destroy ends. The
- * interpreter measures its time, without communication and files.
+ * interpreter measures the time of the product or solve. This time excludes communication and file access.
  *   scipy_smmp         SciPy's csr_matrix @ csr_matrix, which is SMMP: one thread, unsorted rows
  *   scipy_smmp_sorted  SciPy's product, then sort_indices
- *   octave             GNU Octave's sparse product, in place of Matlab in study 002: f64, one thread, sorted
+ *   octave             GNU Octave's sparse product, in place of Matlab in study 002: f64, one thread, rows sorted
  *   scipy_spmm         SciPy's csr_matrix @ array with multiple columns (transposed: A.T @ array), one thread. SciPy
  *                      returns row-major results; with column-major arrays the time includes the copy to column-major
  *   scipy_pagerank     power iteration with SciPy's csr_matrix @ vector and NumPy's vectors, one thread
  *                      (process_rank.py)
  *   cupy_cg            cupyx.scipy.sparse.linalg.cg on the first GPU (process_cupy.py)
  *
- * Matrices and results are raw arrays in temporary files. Commands and answers are lines on a socket. Multiple columns,
- * and b and x, are in a file that both processes map. Commands of methods: matrix FILE ROWS NNZ VALUE_BYTES
- * INDEX_BYTES; method FILE ALPHA TOLERANCE LIMIT; solve, answered by "ok ITERATIONS RESIDUAL MICROSECONDS". SPRY_PYTHON
- * and SPRY_OCTAVE name the interpreters. The defaults are the Python of ./quickstart --peers, else python3, and
- * octave-cli.
+ * Matrices and results are raw arrays in temporary files. Commands and answers are lines on a socket. The dense X and Y
+ * of a product, or b and x of a method, are in a file that both processes map. Commands of methods: matrix FILE ROWS
+ * NNZ VALUE_BYTES INDEX_BYTES; method FILE ALPHA TOLERANCE LIMIT; solve, answered by "ok ITERATIONS RESIDUAL
+ * MICROSECONDS". SPRY_PYTHON and SPRY_OCTAVE name the interpreters. The defaults are the Python of ./quickstart
+ * --peers, else python3, and octave-cli.
  */
 #include "bench/peer.h"
 #include "common/wall_clock.h"

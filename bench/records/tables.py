@@ -12,9 +12,9 @@ A record is bench/records/MACHINE-DATE/QUESTION.tsv. Lines that begin with # des
                     percentile and the worst loss; count: a column has the number of cases; all, least: a column has the
                     mean or the least ratio of a row
     goal            ROW: NUMBER, QUANTITY NUMBER, ...: the least value that the row's means, or another quantity, should
-                    have; with show: loss the largest. ROW is the beginning of a row's label, and * stands for all other
-                    rows. NUMBER COLUMN NUMBER COLUMN gives one number for each column. A value that misses its goal is
-                    bold
+                    have. If show is loss, it is the largest value that they should have. ROW is the beginning of a
+                    row's label, and * stands for all other rows. NUMBER COLUMN NUMBER COLUMN gives one number for each
+                    column. A value that misses its goal is bold
     missed          QUANTITY: VALUE (goal NUMBER), a missed goal whose value is not in the record
     missed_on       date of these values if it is not the date of the record
 

@@ -8,8 +8,8 @@ ngsolve, or scikit-fem. Step 2 (matrices.py) builds matrices from tables without
     elements.py FOLDER [TABLE...]     generates the tables that FOLDER lacks, all or the named tables
     elements.py --list                lists the names
 
-A table is a file of a few arrays of 32-bit integers. Each table has its own process with one thread, which makes meshers
-reproducible. The hash of each table is compared with suite.tsv.
+A table is a file of a few arrays of 32-bit integers. Each table has its own process with one thread, which makes
+meshers reproducible. The hash of each table is compared with suite.tsv.
 """
 import collections
 import hashlib
@@ -358,7 +358,8 @@ TABLES = {
 
 
 def pack(arrays):
-    """Compresses arrays: takes differences between neighbouring nodes, and stores their bytes in four planes."""
+    """Compresses arrays: subtracts from each number the one to its left (first column: above it), and stores byte k of
+    all differences together, for k = 0 to 3."""
     out = io.BytesIO()
     for name, array in sorted(arrays.items()):
         array = np.asarray(array, np.int64)

@@ -1,8 +1,9 @@
 /*
  * Sparse products of one process, A*B, A^T*B, A*B^T and P^T*A*P. The symbolic phase builds a plan of the library and
- * copies C's structure to PETSc. Each numeric phase writes C's values. If the program has added entries to C, values
- * are stored at the positions of C's structure. PETSc computes all other products. It also computes products for which
- * an option names a PETSc algorithm (-matmatmult_via, -mat_product_algorithm and similar).
+ * copies C's structure to PETSc. Each numeric phase writes C's values. If the program has added entries to C, the
+ * product's values are copied to their positions and added entries become zero. PETSc computes all other products. It
+ * also computes products for which an option names a PETSc algorithm (-matmatmult_via, -mat_product_algorithm and
+ * similar).
  */
 #include "spry/spgemm.h"
 #include "spry_petsc.h"

@@ -6,6 +6,8 @@
  *
  *   PETSC_OPTIONS="-dll_prepend .../libspry-petsc.so" [mpirun -n 2] spry-petsc-measure -matrix gen:grid5,x=1000,y=1000
  *
+ * Values in parentheses are defaults.
+ *
  *   -matrix SOURCE   file or generator (gen:...), as for the program spry: square, and SPD for the solvers
  *   -block D         block size of the matrix (1)
  *   -against TYPE    type to compare with (aij)

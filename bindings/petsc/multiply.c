@@ -120,7 +120,7 @@ static PetscErrorCode multiply(Mat A, SpryDirection direction, Vec x, Vec y, Vec
     spry_spmv_plan *plan;
     Operands o;
     PetscFunctionBegin;
-    if (spry_settings.device_number == SPRY_CPU) { /* gets the plan first: without a plan, accesses no array */
+    if (spry_settings.device_number == SPRY_CPU) { /* the plan first: if there is none, no array is accessed */
         PetscCall(SpryPlansForProduct(A, direction, SPRY_CPU, &plans, &plan));
         *done = (PetscBool)(plan != NULL);
         if (!plan) PetscFunctionReturn(PETSC_SUCCESS);

@@ -9,9 +9,10 @@
     scale.py --help       lists the model's parameters, which are options
 
 A grid with a five-point stencil (2-D) or a seven-point stencil (3-D) is partitioned like PETSc does. For each rank, the
-model counts rows, entries of both blocks, and columns received from each sender. It derives the rank's time:
+model counts rows, entries of the diagonal and the off-diagonal block, and columns received from each sender. It derives
+the rank's time:
 
-    MatMult   start of the exchange, product with the diagonal block, end of the exchange, product with the other block
+    MatMult   exchange begins, product with the diagonal block, exchange ends, product with the off-diagonal block
     CG        one iteration of KSPCG with PCJACOBI and its default norm: a MatMult, three dot products (VecTDot twice,
               VecNorm) that each end in a reduction over all ranks, and four passes over vectors (VecAXPY twice,
               VecAYPX, VecPointwiseMult)

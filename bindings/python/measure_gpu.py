@@ -2,7 +2,7 @@
 
 NAME: a generator of spry.generate or a file in FOLDER; none: the list *mesh*. For each matrix in f32 and f64, measures
 a batch of products with one synchronization at its end, and a single product without a kept plan. All calls run in
-turn. Prints the median of nine rounds in microseconds and CuPy's time divided by it.
+turn. Prints the median of nine rounds in microseconds and CuPy's median divided by Spry's.
 """
 
 import argparse

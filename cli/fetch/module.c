@@ -50,7 +50,7 @@ static void read_tag(download *d)
     (void)close(fd);
 }
 
-/* Writes the version file. If this fails, an interrupted download starts again. */
+/* Writes the version file. Without this file, an interrupted download later starts again at the first byte. */
 static void write_tag(download *d)
 {
     snprintf(d->tag, sizeof d->tag, "%s", d->next);

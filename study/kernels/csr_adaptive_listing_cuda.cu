@@ -2,9 +2,10 @@
  * csr_adaptive_listing_cuda: CSR-Adaptive by the listings of Evtushenko 2019.
  *
  * Idea: rows are grouped into row blocks of at most NNZ_PER_WG entries. A block of NNZ_PER_WG threads multiplies a row
- *       block. Multiple rows (CSR-Stream): each thread stores one product in shared memory, then a power of two of
- *       threads adds up each row, in a tree in shared memory. One row of up to 64 entries (CSR-Vector): a warp
- *       multiplies the row. A longer row (CSR-VectorL): all threads multiply the row.
+ *       block. If it has multiple rows (CSR-Stream), each thread stores one product in shared memory. Then each row is
+ *       added up in shared memory, in a tree, by a group of threads whose number is a power of two. If the row block
+ *       is one row of up to 64 entries (CSR-Vector), a warp multiplies the row. If it is one longer row (CSR-VectorL),
+ *       all threads of the block multiply the row.
  * Work: one block of NNZ_PER_WG threads per row block. One block multiplies a long row, however long the row is.
  * Cost: bytes of CSR and 4 bytes per row block. Offsets are copied to the host once, when the plan is built.
  * Source: Evtushenko 2019, listings 4 and 5. The document does not state NNZ_PER_WG; its source has 64.
@@ -122,7 +123,7 @@ static int64_t cut_any(int32_t *first, const void *offsets, const spry_arrays *a
                                       : cut(first, (const int64_t *)offsets, a->rows, most);
 }
 
-/* Returns NNZ_PER_WG. The parameter is a position in its list of words, from 1; 0: the default. */
+/* Returns NNZ_PER_WG. parameters[0]: 1, 2, 3 for nnz_per_wg=64, 256, 1024; 0: not given, which means 64. */
 static int nnz_per_wg(const int64_t *parameters)
 {
     static const int words[] = {64, 64, 256, 1024};

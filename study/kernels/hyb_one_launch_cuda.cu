@@ -6,7 +6,8 @@
  *       order of blocks does not matter. (Sparse Methods stores the ELL part instead, which is a race.)
  * Work: blocks of 256 threads, one row per thread. Entries of the COO part are distributed cyclically over all threads.
  *       If the matrix has few rows and a large COO part, few threads do all the work.
- * Cost: the cost of ell_slots_cuda without its strided slices, plus one pass over y and one atomic addition per row.
+ * Cost: the cost of ell_slots_cuda, one more pass over y, and one atomic addition per row. Unlike ell_slots_cuda, the
+ *       kernel has no special code for strided slices, so it reads the column of every entry.
  *       Each entry of the COO part costs the bytes of COO and one atomic addition. Padding is not read. Not
  *       deterministic; with an infinite alpha, terms of both signs in a row may give NaN.
  * Source: Evtushenko 2019, listing 8.

@@ -132,8 +132,8 @@ static spry_status convert(const spryi_device_product *product, older_state *own
 /* ---- rows times columns --------------------------------------------------------------------------------- */
 
 /*
- * Merges a row of A, its entries begin .. end - 1, with column j of B. Returns true if they share an index. VALUES:
- * also adds the products to *sum.
+ * Merges a row of A, whose entries are begin .. end - 1, with column j of B. Returns true if they share an index. If
+ * VALUES is true, also adds to *sum the products of the entries at shared indices.
  */
 template <typename V, bool VALUES> static __device__ bool multiply(const seed_rows &r, const older_columns &columns,
                                                                    int64_t begin, int64_t end, int64_t j, V *sum)

@@ -1,7 +1,7 @@
 /*
- * spgemm_seed_*_cuda: kernels of seed 002 (Rose, GPU Sparse Matrix Multiplication with CUDA, 2013). The kernel getvals
- * is the printed method with its errors corrected. The improvements that the paper's conclusion proposes are
- * parameters. The kernel together has all four improvements.
+ * spgemm_seed_*_cuda: kernels of seed 002 (Rose, GPU Sparse Matrix Multiplication with CUDA, 2013).
+ * spgemm_seed_getvals_cuda is the printed method with its errors corrected. Its parameters enable the improvements that
+ * the paper's conclusion proposes. spgemm_seed_together_cuda has all four improvements.
  *
  * Idea: GetNNZ marks the columns of a row of C in a table of all columns and counts them. A scan computes offsets.
  *       GetVals keeps the position of each column's entry in a table of all columns, and takes the next position
@@ -217,7 +217,7 @@ struct seed_bucket {
     int32_t pass, front, back;
 };
 
-/* Sorts a bucket by one digit, in place. Adds parts of more than one entry to the queue. */
+/* Sorts a bucket by one digit, in place. Two or more entries with an equal digit become a new bucket in the queue. */
 template <typename V> static __device__ void sort_bucket(const seed_bucket &b, int most_shift, int32_t *Cj, V *Cx,
                                                          int *next, int *bounds, seed_bucket *queue, unsigned length,
                                                          unsigned *pushed)

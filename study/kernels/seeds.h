@@ -4,7 +4,7 @@
  *
  * dot: row times column, CSR x CSC. Every row of A is combined with every column of B, so the cost is at least
  * rows * cols.
- * dense: sums each row in an array of all columns, which is reset and searched for each row.
+ * dense: sums each row in an array with one element per column. The whole array is reset and searched for each row.
  * smmp: two passes. A linked list in one array holds the columns of the current row, so only these are searched and
  * reset. SMMP leaves rows unsorted; this implementation sorts each row at the end.
  */
