@@ -59,7 +59,7 @@ extern const bench_types bench_all_types[BENCH_TYPES]; /* f64, f32, f32:f64, bf1
 /* The plan that "auto" chose, and, for comparison, the default plan in csr for the same number of calls. */
 typedef struct bench_choice {
     record chosen, csr;
-    int chosen_case, csr_case; /* indices of the records, among those of the matrix, with the times of the two plans */
+    int chosen_case, csr_case; /* indices, among the matrix's records, of the two records with the plans' times */
     int64_t calls;             /* number of products that both plans expect; 0: many */
 } bench_choice;
 
@@ -79,7 +79,7 @@ typedef struct bench_operation {
     const int64_t *counts; /* numbers of vectors, with op spmm and spmm_t */
     int counts_length;
     bool row_major;           /* layout of multiple vectors; else column-major */
-    const bench_types *types; /* widest first; two different types only for products with vectors */
+    const bench_types *types; /* widest first; stored and vectors may differ only in products with vectors */
     int type_count;
     /* A's values are dropped, and peers get values that are all 1. Not with op "spgemm" or "cg". */
     bool pattern;

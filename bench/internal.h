@@ -78,11 +78,11 @@ typedef struct bench_subject {
 
 bool bench_has_device(const bench_session *session, const char *kind); /* returns true if "cpu" or "cuda" works */
 /*
- * Returns true if a case on device `kind` belongs to the requested device `wanted`. With "all" and without a GPU, GPU
- * cases are listed only if named.
+ * Returns true if a case on device `kind` belongs to the requested device `wanted`. If `wanted` is "all" and `kind` is
+ * missing, returns `named`, which is true if the user named a kernel.
  */
 bool bench_device_fits(const bench_session *session, const char *wanted, const char *kind, bool named);
-/* Returns true if peer number p runs: it has the operation and the device, and is named if any kernel is named. */
+/* Returns true if peer number p has the operation and the device, and is named if any peer is named. */
 bool bench_wants_peer(const bench_session *session, const char *device, int p);
 /* Returns RECORD_SKIPPED for a request that the library does not support or refuses, else RECORD_FAILED. */
 record_status bench_status_of(spry_status status);
@@ -131,7 +131,7 @@ uint64_t bench_hash_bytes(const void *data, size_t bytes, int threads); /* indep
 
 /* ---- measuring ------------------------------------------------------------------------------------ */
 
-/* Measures the first GPU's copy bandwidth once for all cases. If GPU memory is short, it is NaN, no error. */
+/* Measures the first GPU's copy bandwidth once for all cases. If GPU memory is short, sets it to NaN, without error. */
 spry_status bench_measure_gpu_copy(bench_session *session, spry_error *err);
 /* Writes every cache line of the flush buffer, which evicts the matrix from the caches. */
 void bench_flush_caches(const bench_session *session);

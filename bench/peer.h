@@ -114,8 +114,8 @@ typedef struct spry_peer_kernel {
     int (*prepare)(void **state, const spry_peer_request *request, spry_peer_cost *cost, spry_peer_error *error);
     /*
      * Computes y = alpha*op(A)*x + beta*y. x and y have the matrix's value type, are contiguous and in the memory of
-     * `device`. With "cuda", run may return before the product is complete: it is in the order of the default stream.
-     * With beta = 0, y may hold NaN and must be overwritten.
+     * `device`. If device is "cuda", run may enqueue the product in the default stream and return before it is
+     * complete. With beta = 0, y may hold NaN and must be overwritten.
      */
     int (*run)(void *state, double alpha, const void *x, double beta, void *y);
     void (*destroy)(void *state);

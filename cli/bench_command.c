@@ -460,7 +460,7 @@ static int check_regret(const arguments *a)
     return CLI_GO_ON;
 }
 
-/* Refuses different types of values and vectors, except for products with vectors that read values. */
+/* Refuses different types of values and vectors for iterative methods, --op spgemm, --regret and --pattern. */
 static int check_types(const arguments *a)
 {
     for (int t = 0; t < a->o.operation.type_count; t++) {

@@ -37,7 +37,7 @@ typedef struct tile {
 typedef struct csr5 {
     spry_peer_matrix a;
     int lanes, threads;
-    int64_t tiles; /* number of full tiles; later entries are the tail, in the order of CSR */
+    int64_t tiles; /* number of full tiles; the entries after them are the tail, in the order of CSR */
     tile *descriptors;
     int32_t *rows_begun, *empty_rows;
     int64_t begun_count, empty_count;

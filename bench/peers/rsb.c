@@ -1,8 +1,8 @@
 /*
- * Kernels of librsb, the library of recursive sparse blocks. The kernel librsb uses the default partition, librsb_tuned
- * the partition that the library's tuner finds. Indices have 32 bits. The library copies the matrix. The module is
- * built only with gcc, because the library uses gcc's OpenMP run-time, and a second run-time would compete for
- * processors.
+ * Kernels of librsb, the library of recursive sparse blocks. The kernel librsb uses the default partition, and
+ * librsb_tuned uses the partition that the library's tuner finds. Indices have 32 bits. The library copies the matrix.
+ * The module is built only with gcc, because the library uses gcc's OpenMP run-time, and a second run-time would
+ * compete for processors.
  *
  * Linux distributions build librsb for every x86-64 processor, so without AVX. The benchmark measures that build,
  * because users have it.

@@ -272,7 +272,10 @@ static void draw_one(twin *t, int64_t i)
     join_points(t, i / t->dof, q);
 }
 
-/* Draws the remaining entries at random until none is left or a whole round adds none. Grids use nearby points. */
+/*
+ * Draws the remaining entries at random, until none is left or a whole round of tries adds none. In grids, the row and
+ * the column of such an entry differ by at most NEAR_WEB.
+ */
 static void draw_by_chance(twin *t)
 {
     for (int64_t before = -1; wanted(t) > 0 && wanted(t) != before;) {

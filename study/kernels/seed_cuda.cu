@@ -116,7 +116,7 @@ static __device__ __forceinline__ void first_row(row_cursor *cursor, const seed_
 
 /* ---- GetNNZ ------------------------------------------------------------------------------------------- */
 
-/* Visits the columns of the group's row of C. SET: marks them and returns how many were new; else clears the marks. */
+/* SET: marks the columns of the row of C in `table` and returns how many this thread marked. Else clears the marks. */
 template <bool SET> static __device__ int mark_columns(const seed_rows &r, int row, const seed_group &g, int32_t *table)
 {
     int count = 0;

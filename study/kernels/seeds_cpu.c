@@ -2,8 +2,9 @@
 #ifdef SPRY_V
 
 /*
- * Computes row i of A times column j of B. Sets *has_entry to whether they share an index. The search for an entry of A
- * ends at the entry of B with its index, as in the listing. Entries of B at one position are stored in sequence.
+ * Computes row i of A times column j of B. Sets *has_entry to whether they share an index. For each entry of A, the
+ * column is searched from its start until an entry of B has the same index, as in the listing. Duplicates of an entry
+ * of B follow the entry, and all of them are added.
  */
 static SPRY_V SPRY_FN(dot)(const spryi_spgemm_job *job, int64_t i, int64_t j, bool *has_entry)
 {
