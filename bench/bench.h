@@ -30,8 +30,8 @@ typedef struct bench_source {
 } bench_source;
 
 /*
- * The factor by which an operation multiplies A or its transpose: a vector (spmv), multiple vectors (spmm) or A
- * (spgemm); or the iterative method that multiplies by A (cg, pagerank).
+ * What an operation does with A or its transpose. It multiplies the matrix by a vector (spmv), by multiple vectors
+ * (spmm) or by A (spgemm), or runs an iterative method with the matrix (cg, pagerank).
  */
 typedef enum bench_factor { BY_A_VECTOR, BY_COLUMNS, BY_A_MATRIX, IN_CG, IN_PAGERANK } bench_factor;
 bench_factor bench_factor_of(const char *op);
@@ -70,7 +70,7 @@ typedef struct bench_input {
     spry_index_type index[2];  /* types of offsets and columns */
     spry_read_options reading; /* for edge lists and duplicates; the benchmark sets the types */
     int64_t at_once;           /* number of matrices prepared in parallel by the preparer; 0 or 1: one by one */
-    spry_context *preparer;    /* context with one thread */
+    spry_context *preparer;    /* context with one thread, in which matrices are prepared in parallel */
 } bench_input;
 
 /* The operation, and the numbers of vectors and the types to measure. */
@@ -163,5 +163,5 @@ typedef struct bench_options {
  */
 bool bench_asks_for(const bench_options *options, const char *format);
 
-/* Runs the benchmark. Returns SPRY_OK even if cases fail, otherwise the error that stopped it. */
+/* Runs the benchmark. Returns SPRY_OK after a complete run, even if cases failed, else the error that stopped it. */
 spry_status bench_run(const bench_options *options, spry_error *err);

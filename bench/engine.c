@@ -190,8 +190,9 @@ static spry_status measure_numbering(bench_session *session, const spry_matrix *
 /* ---- reading ------------------------------------------------------------------------------------ */
 
 /*
- * Returns the time of reading the file, a stage that study 002 measures: the median of five times if they are short,
- * else the first time. NaN if other matrices are read at the same time, or if there is no file to read again.
+ * Returns the time of reading the file, a stage that study 002 measures. If reading is short, it is the median of five
+ * readings, else the time of the first reading. NaN if other matrices are read at the same time, or if there is no file
+ * to read again.
  */
 static double reading_time(const prepared *p, spry_context *context, const spry_read_options *options, double first_us,
                            bool alone)

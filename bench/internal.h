@@ -136,7 +136,7 @@ spry_status bench_measure_gpu_copy(bench_session *session, spry_error *err);
 /* Writes every cache line of the flush buffer, which evicts the matrix from the caches. */
 void bench_flush_caches(const bench_session *session);
 
-/* Run all cases and emit their records: products with vectors, A*A (spgemm_cases.c), iterative methods (solver.c). */
+/* Run all cases of an operation and emit their records: products with vectors, A*A, iterative methods (solver.c). */
 spry_status bench_spmv(bench_session *session, const bench_subject *subject, spry_error *err);
 spry_status bench_spgemm(bench_session *session, const bench_subject *subject, spry_error *err);
 spry_status bench_solvers(bench_session *session, const bench_subject *subject, spry_error *err);
@@ -212,7 +212,7 @@ typedef struct spmv_group {
     int known_count;
     spmv_case *cases;
     int case_count;
-    double disturbance; /* share of the processors that other programs used during timing, without `children` */
+    double disturbance; /* share of the processors that other programs used during timing; excludes `children` */
     double children;    /* processor seconds of peers' processes, which are no disturbance */
 } spmv_group;
 

@@ -183,7 +183,7 @@ typedef struct spry_peer_solution {
 
 /*
  * The benchmark divides the time of solve by the iterations. prepare does all work that is done once: uploads,
- * conversions, transposition, workspaces. A peer that reports its time excludes the transfer of b and x.
+ * conversions, transposition, workspaces. If a peer reports its time, this time excludes the transfer of b and x.
  */
 typedef struct spry_peer_solver {
     const char *name;   /* "eigen_cg" */

@@ -356,8 +356,8 @@ static const double profile_limits[] = {1.0, 1.1, 1.5, 2.0};
 enum { PROFILE_LIMITS = 4 };
 
 /*
- * Results of a kernel for the matrices of a class under one ordering. gflops, gbps, roof and ratio are sums of
- * logarithms.
+ * Results of one kernel under one ordering (`label`), one type and one class, for all matrices of the class. gflops,
+ * gbps, roof and ratio are sums of the logarithms of the cases' values, for geometric means.
  */
 typedef struct tally {
     char label[192];

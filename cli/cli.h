@@ -25,13 +25,13 @@ typedef enum cli_kind {
     CLI_FLAG,    /* bool: true if given; without a value */
     CLI_TEXT,    /* const char * */
     CLI_INTEGER, /* int64_t, least to most, both included */
-    CLI_NUMBER,  /* finite double; if least and most differ, between them, both excluded */
+    CLI_NUMBER,  /* finite double; if least and most differ, least < value < most */
     CLI_WORD,    /* const char *: one of the words of `value`, "cpu|cuda" */
     CLI_CHOICE,  /* int or enumeration: least plus the index of the word in `value` */
     CLI_TIME,    /* double, microseconds: "50ms", "2s", "500us" */
     CLI_BYTES,   /* int64_t, 1 or more: "65536", "1.5MB", "4GiB", "4G" */
     CLI_INDEX,   /* spry_index_type[2]: of offsets and of columns, "64/32" */
-    CLI_LIST,    /* text_list, "a,b,c"; if least is 1, items may repeat, because names may contain commas */
+    CLI_LIST,    /* text_list, "a,b,c"; if least is 1, items may repeat: they may be parts of names with commas */
     CLI_JSON,    /* cli_json; the value is optional */
     CLI_OWN,     /* passed to take(state, value) */
     CLI_FLAG_OWN /* passed to take(state, NULL); without a value */

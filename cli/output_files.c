@@ -296,8 +296,8 @@ void cli_json_set_input(const char *path)
 }
 
 /*
- * Returns true if a failure's line may replace the file: it is empty, begins with a command's line, or does not exist
- * and can be created. Records of bench begin differently, so they are kept.
+ * Returns true if the JSON line of a failed command may replace the file. The file must be empty, or begin with the
+ * line of a command, or not exist and be possible to create. Records of bench begin differently, so they are kept.
  */
 static bool may_hold_lines(const char *path)
 {

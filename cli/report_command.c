@@ -269,8 +269,8 @@ static int render(const renderer *r, const job *j, FILE *page, cJSON **result)
 }
 
 /*
- * Draws a job. Returns the exit status of the job's verdict, or of a failure after a message. The caller deletes
- * *result.
+ * Draws a job. Returns CLI_OK or CLI_UNSUCCESSFUL, as the renderer's result says in its field "exit", or the exit
+ * status of a failure after a message. The caller deletes *result.
  */
 static int draw(const renderer *r, const job *j, cJSON **result)
 {

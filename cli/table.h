@@ -40,6 +40,7 @@ void cli_print_line(FILE *out, const char *label, const char *format, ...) __att
 
 /*
  * Prints text in lines of at most the terminal's width. The first line starts with `first`, later lines with blanks of
- * that length. Prints one line without a terminal and COLUMNS, so that programs and grep can read the output.
+ * that length. If there is no terminal and COLUMNS is not set, prints one line, so that programs and grep can read the
+ * output.
  */
 void cli_print_wrapped(FILE *out, const char *first, const char *text);

@@ -1,4 +1,4 @@
-/* A bar that cools: its conductivity changes in each step, and with it A's values, but not A's structure. */
+/* A bar that cools. Its conductivity changes in each step, so A's values change. A's structure does not change. */
 #include <spry/spry.h>
 #include <stdio.h>
 

@@ -93,7 +93,7 @@ static int allocate(csr5 *s)
     return s->descriptors && s->rows_begun && s->empty_rows && s->columns && s->values && s->row_of_tail;
 }
 
-/* Returns the row of entry k: the last row that begins at or before it. */
+/* Returns the row of entry k: the last row that begins at or before entry k. */
 static int64_t row_of(const spry_peer_matrix *a, int64_t k)
 {
     int64_t low = 0, high = a->rows;

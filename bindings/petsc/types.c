@@ -51,7 +51,7 @@ static PetscErrorCode all_are_seqaij(Mat *const operands[], int count, PetscBool
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Finds the function that an operand has composed under that name, except product_as_aij. NULL: none. */
+/* Finds the function that an operand has composed under `name`. Ignores product_as_aij. NULL: none is found. */
 static PetscErrorCode query_operands(Mat *const operands[], int count, const char name[],
                                      PetscErrorCode (**function)(Mat))
 {

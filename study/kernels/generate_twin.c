@@ -106,7 +106,10 @@ static bool is_short(const twin *t, int64_t i)
     return t->kind == KKT && t->length[i] >= SHORT_ROW && spryi_random(t->seed ^ 1, (uint64_t)i + 1) % SHORT_EVERY == 0;
 }
 
-/* Adds entry (i,j) if its position is free. Also adds its mirror image while pairs with mirror images are left. */
+/*
+ * Adds entry (i,j) unless its pair was drawn, or a row that gets an entry is full, or a row must remain short. If
+ * pairs_left > 0, also adds the mirror image.
+ */
 static void join(twin *t, int64_t i, int64_t j)
 {
     const bool mirrored = t->pairs_left > 0;

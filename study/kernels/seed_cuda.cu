@@ -74,7 +74,7 @@ static __device__ __forceinline__ seed_group group_of(int lanes)
     return g;
 }
 
-/* Synchronizes a group. Groups larger than a warp use one hardware barrier each: a block has at most 16 of them. */
+/* Synchronizes a group. Each group larger than a warp has its own hardware barrier. A block has at most 16 barriers. */
 static __device__ __forceinline__ void group_barrier(const seed_group &g)
 {
     if (g.lanes <= 32)

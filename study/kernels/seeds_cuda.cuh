@@ -69,7 +69,7 @@ static inline spry_status clock_mark(stage_clock *c, int mark, cudaStream_t stre
     return SPRY_OK;
 }
 
-/* Returns the time between two marks that the stream has passed, or -1 if one was not recorded. */
+/* Returns the time between two marks that the stream has passed, or -1 if a mark was not recorded. */
 static inline double clock_us(const stage_clock *c, int from, int to)
 {
     float ms = 0;
