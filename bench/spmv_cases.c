@@ -177,8 +177,8 @@ static void warm_up(spmv_group *group, spmv_case *c)
 }
 
 /*
- * Runs one batch in smaller groups of runs, and ends it early if it takes too long. On a busy machine a run can take a
- * hundred times as long as the run from which batch_runs was computed.
+ * Runs one batch, on the CPU in groups of an eighth of its runs. Ends the batch early if it takes too long: on a busy
+ * machine a run can take a hundred times as long as the run from which batch_runs was computed.
  */
 static int run_pieces(spmv_group *group, spmv_case *c, int64_t *runs, double *us)
 {

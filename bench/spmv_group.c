@@ -427,7 +427,7 @@ static const spry_matrix *matrix_of(const spmv_group *group, const spmv_case *c)
     return c->device > 0 && group->matrices.on_gpu.A ? group->matrices.on_gpu.A : group->matrices.A;
 }
 
-/* If creating the plan was short, creates it again and records the least set-up time. Stops if memory is short. */
+/* If creating the plan was short, creates it twice more and records the least set-up time. Stops after a failure. */
 static void plan_again(const spmv_group *group, spmv_case *c, const spry_spmv_options *options)
 {
     for (int p = 1; p < SHORT_PLANNINGS && c->record.cost.setup_us < short_planning_us; p++) {

@@ -74,8 +74,8 @@ int64_t csr_part_bytes(const spry_arrays *a, int part);
 void *allocate_pages(size_t bytes);
 
 /*
- * Fills a vector with random elements of both signs and magnitudes of 0.25 to 1. No two elements are equal, so
- * that a wrong index changes the result. Any number of threads gives the same elements.
+ * Fills a vector with random elements of both signs and magnitudes of 0.25 to 1. Equal elements are rare, so a wrong
+ * index changes the result. Any number of threads gives the same elements.
  */
 void fill_random(void *data, int64_t length, spry_type type, uint64_t seed, int threads);
 /* Sets all elements to value. */

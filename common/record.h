@@ -138,6 +138,6 @@ bool record_is_rival(const record *r);
 
 /*
  * Returns the number of products after which r has taken less time than base, set-up times of r and base included.
- * Returns 0 if r takes less time from the start, -1 if it never does, and -2 if this is not known.
+ * Returns 0 if r never takes more time, -1 if r never takes less time, and -2 if this is not known.
  */
 int64_t record_break_even(const record *r, const record *base);

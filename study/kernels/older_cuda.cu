@@ -15,10 +15,10 @@
  * Source: seed 002, sections 2.2, 3.3 and 5.
  * Interpretation: the seed states that formats are converted and that a row of A is processed "in conjunction with" a
  *       column of B. Its section 2.2 has the sequential form, which searches the column for each entry of the row. This
- *       kernel merges instead, so that the older method is not slower than necessary, and restarts the column at a
- *       decreasing index. Counting stops at the first shared index. Entries with value 0 are kept. The seed does not
- *       state where the conversion ran: this kernel converts on the GPU, spgemm_seed_dot_cpu on the host. Sums follow
- *       the order of A's row, so runs give the same bits.
+ *       kernel merges instead, so that the older method is not slower than necessary. If a row's next index is smaller,
+ *       the merge starts again at the column's first entry. If it only counts, it stops at the first shared index.
+ *       Entries with value 0 are kept. The seed does not state where the conversion ran: this kernel converts on the
+ *       GPU, spgemm_seed_dot_cpu on the host. Sums follow the order of A's row, so runs give the same bits.
  */
 #include "study/kernels/seeds_cuda.cuh"
 
