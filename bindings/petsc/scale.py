@@ -236,8 +236,8 @@ def diagonal_time(machine, grid, name, part, cached):
 
 
 def off_time(machine, grid, name, part, cached):
-    """Returns the time of the off-diagonal block. aijspry always skips empty rows, aij only if at least 60 % are
-    empty."""
+    """Returns the time of the off-diagonal block. The model assumes that aijspry skips all empty rows, and that aij
+    skips them if at least 60 % of the rows are empty."""
     few = part.rows - part.filled >= 0.6 * part.rows
     rows = part.filled if name != "aij" else np.where(few, part.filled, part.rows)
     size = np.where(part.off > 0, product_bytes(name, part.off, rows, 0) + 8 * (rows + part.received()), 0)
