@@ -6,9 +6,9 @@
  *       launch. That is a race, because a block may add to an element of y that another block has not written.)
  * Work: one thread per row, then one thread per entry of the COO part. If the 32 entries of a warp are in one row, the
  *       warp first adds up the products. So a row of a million entries needs only 31 250 atomic additions.
- * Cost: the cost of ell_slots_cuda, plus the bytes of COO and one atomic addition per entry, or per 32 entries, of the
- *       COO part. Not deterministic; with an infinite alpha, terms of both signs in a row may give NaN. Without an ELL
- *       part (width 0) the kernel equals coo_atomic_cuda.
+ * Cost: the cost of ell_slots_cuda, plus the bytes of COO. Each entry of the COO part costs one atomic addition, or a
+ *       32nd of one if all entries of its warp are in one row. Not deterministic; with an infinite alpha, terms of both
+ *       signs in a row may give NaN. Without an ELL part (width 0) the kernel equals coo_atomic_cuda.
  * Source: Evtushenko 2019, listing 8; Sparse Methods, HYB; Bell and Garland 2008, 4.5.
  */
 #include "device/cuda/cuda_common.cuh"

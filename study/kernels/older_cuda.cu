@@ -1,7 +1,7 @@
 /*
- * spgemm_seed_older_cuda: the older method with which seed 002, the paper of study 002, compares GetNNZ and loading, as
- * far as the seed describes it. The seed's reference [3] is Deshpande, Sparse Matrix Multiplication using CUDA and Mex
- * Interface, 2012.
+ * spgemm_seed_older_cuda: the older method, as far as seed 002, the paper of study 002, describes it. The seed compares
+ * its own GetNNZ and its own loading with this method. The seed's reference [3] is Deshpande, Sparse Matrix
+ * Multiplication using CUDA and Mex Interface, 2012.
  *
  * Idea: B is converted to columns first. Every row of A is merged with every column of B. If they share an index, C has
  *       an entry, the sum of the products. A first pass counts entries, a scan computes offsets, and a second pass
