@@ -23,7 +23,7 @@ static spryi_simd cpu_simd(void)
     if (!__get_cpuid(1, &a, &b, &c, &d)) return SPRYI_PORTABLE;
     const uint32_t fma = 1u << 12, osxsave = 1u << 27, avx = 1u << 28;
     if ((c & (fma | osxsave | avx)) != (fma | osxsave | avx)) return SPRYI_PORTABLE;
-    uint64_t kept = xgetbv0(); /* registers that the system saves: bits 1 and 2: xmm and ymm; 5 to 7: masks and zmm */
+    uint64_t kept = xgetbv0(); /* saved registers: bits 1 and 2 for xmm and ymm, bits 5 to 7 for masks and zmm */
     if ((kept & 0x6) != 0x6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return SPRYI_PORTABLE;
     const uint32_t bmi = 1u << 3, avx2 = 1u << 5, bmi2 = 1u << 8;
     const uint32_t avx512f = 1u << 16, avx512dq = 1u << 17, avx512cd = 1u << 28, avx512bw = 1u << 30,

@@ -305,7 +305,7 @@ int64_t spryi_block_cache_release(spry_context *context)
 /* Header of every block. Its size keeps the block aligned. */
 typedef union block_head {
     struct {
-        int64_t bytes;   /* requested bytes with the header, also for the release hook; 0: reserved, not counted yet */
+        int64_t bytes;   /* requested bytes plus this header, as counted; 0: a reserved block that is not counted yet */
         size_t capacity; /* allocated bytes: more than requested if the block was cached or reserved */
         size_t touched;  /* bytes that may have memory pages: fewer than capacity in a reserved block */
     };
@@ -341,7 +341,7 @@ static void *default_allocate(spry_context *context, size_t *bytes, size_t *touc
     }
     if (!block) block = fresh_block(*bytes);
     if (!block) {
-        (void)spryi_block_cache_release(context); /* frees address space, which blocks without pages use as well */
+        (void)spryi_block_cache_release(context); /* cached blocks use address space even without memory pages */
         block = fresh_block(*bytes);
     }
     return block;

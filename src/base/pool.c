@@ -143,7 +143,7 @@ enum {
     CALLER_SPIN_US = 20,
     PAUSES = 16,       /* pauses of a spinning thread between two readings of the clock */
     WOKEN_AT_ONCE = 4, /* number of threads that one thread wakes; each woken thread wakes the same number */
-    LATE = 4,      /* a wait over LATE times the work of the other threads means that one of them lost its processor */
+    LATE = 4,      /* a wait over LATE * (tasks - 1) times the caller's work means that a thread lost its processor */
     ALONE_FOR = 8, /* after such a wait, calls run only on the calling thread for ALONE_FOR times the wait */
     STACK_BYTES = 1 << 20
 };
@@ -193,7 +193,10 @@ static int claim(spryi_pool *pool, int own)
     return -1;
 }
 
-/* Claims and runs tasks until all are claimed, perhaps those of consecutive calls. Returns the number of tasks run. */
+/*
+ * Claims and runs tasks until all are claimed. If a next call begins meanwhile, its tasks are also run. Returns the
+ * number of tasks run.
+ */
 static unsigned do_tasks(spryi_pool *pool, int own)
 {
     unsigned done = 0;
@@ -219,9 +222,9 @@ static void run_executor_task(void *argument, int index)
 }
 
 /*
- * Moves this thread of the pool away from `processor`, where the calling thread runs and would be slowed down. The
- * system would leave this thread there while the other processors are busy. On the other processors, this thread
- * competes with other programs.
+ * Moves this thread of the pool away from `processor`, where it would slow down the calling thread. While the other
+ * processors are busy, the system would not move the thread. After the move, the thread shares a processor with other
+ * programs instead of the calling thread.
  */
 static void leave(int processor, const cpu_set_t *allowed)
 {
@@ -526,7 +529,7 @@ void spryi_parallel_blocks_backwards(spryi_pool *pool, int threads, int64_t bloc
 
 static void run_loop(const spry_context *context, dealt_blocks d)
 {
-    /* RANGES: ranges per thread if grain is 0. If such a range has more than UNIT items, it is a multiple of UNIT. */
+    /* RANGES: ranges per thread if grain is 0. Sizes of ranges above UNIT are multiples of UNIT. */
     enum { RANGES = 16, UNIT = 64 };
     if (d.items <= 0) return;
     if (d.grain <= 0) {

@@ -98,8 +98,8 @@ int spryi_index_pair(spry_index_type offset_type, spry_index_type index_type);
 size_t spryi_index_type_bytes(spry_index_type type); /* 4 or 8; 0: no such type */
 
 /*
- * Returns the default type of vectors for a stored type: the vector type of the first row with this stored type, which
- * is the same type if vectors may have it. Returns SPRY_F64 for a pattern.
+ * Returns the default type of vectors for a stored type: the vector type of the first row with this stored type. It
+ * equals the stored type if vectors may have the stored type. Returns SPRY_F64 for a pattern.
  */
 static inline spry_type spryi_usual_vectors(spry_type stored)
 {

@@ -24,7 +24,9 @@
 static const spryi_family *const families[] = {SPRYI_FAMILIES(FAMILY)};
 enum { FAMILIES = sizeof families / sizeof *families };
 
-/* One list of all formats and one of all kernels, of all families and drivers, since planning iterates them often. */
+/*
+ * The formats and the kernels of all families and drivers. They are in two lists, since planning iterates them often.
+ */
 enum { MOST_FORMATS = 64, MOST_KERNELS = 512 };
 static const spryi_format *formats[MOST_FORMATS];
 static const spryi_kernel *kernels[MOST_KERNELS];

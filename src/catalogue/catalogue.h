@@ -49,7 +49,7 @@ int spryi_count_kernels(unsigned operations, const char *format);
 /* Returns whether `format` names the format of a container and has only parameters that equal the container's. */
 bool spryi_is_stored_as(const spryi_stored *stored, const char *format);
 
-/* Returns whether the format stores patterns without values. */
+/* Returns whether a kernel of the format multiplies patterns, which have no stored values. */
 bool spryi_has_pattern_kernel(const spryi_format *format);
 
 /*

@@ -41,7 +41,7 @@ __attribute__((format(printf, 4, 5))) static void choose(spryi_choice *choice, c
     va_end(list);
 }
 
-/* Returns the class of a GPU: the class whose last cache is nearest in size. */
+/* Returns the class of a GPU: the class whose last cache is nearest in size to the GPU's last cache. */
 static const spryi_device_class *class_of_gpu(const spryi_device *device)
 {
     const spryi_device_class *nearest = NULL;
@@ -97,7 +97,7 @@ bool spryi_is_measured(const char *policy)
  *   uniform      without the longest hundredth of the rows (HYB is for a few long rows), the standard deviation of the
  *                row lengths is at most UNIFORM times their mean
  *   longest ~    the longest row has at most NEAR times the mean length
- *   very sparse  the mean row has fewer than SPARSE entries, or at least EMPTY of the rows have none
+ *   very sparse  the mean row has fewer than SPARSE entries, or at least the share EMPTY of the rows is empty
  */
 static const double UNIFORM = SPRYI_UNIFORM, NEAR = 1.5, SPARSE = 2, EMPTY = 0.5;
 

@@ -52,8 +52,9 @@ spry_status spryi_rank_for(spryi_ranking *ranking, const spry_matrix *A, const s
                            const spryi_device_class *device, spry_error *err);
 
 /*
- * Returns true if formats are ranked: a conversion may save more time than it takes, and an inspection with the effort
- * *effort costs little. Returns false if the choice needs no inspection.
+ * Returns whether formats should be ranked, and sets *effort, the effort of the inspection. Returns false if there are
+ * too few products for a conversion or no entries, or if an inspection takes too long. Also returns false if the
+ * product is transposed and has a memory limit.
  */
 bool spryi_may_inspect(spryi_effort *effort, const spry_matrix *A, const spry_spmv_options *options,
                        const spryi_device_class *device);

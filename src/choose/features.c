@@ -197,10 +197,10 @@ static void add_slots(slot_sums *sums, const spry_arrays *csr, int64_t first, in
 }
 
 /*
- * Computes f->slots and f->ragged. Samples would miss the few long rows. The samples therefore cut rows after `most`
- * entries, and the cut entries are counted from the lengths of all rows. The cut entries fill additional slices: the
- * long rows of a group of SORTED rows share one slice, as wide as the longest of them. If a group has multiple long
- * rows, the width is assumed to be twice the mean of their cut lengths.
+ * Computes f->slots and f->ragged. Samples would miss the few long rows, unless they contain all rows. The samples
+ * therefore cut rows after `most` entries, and the cut entries are counted from the lengths of all rows. The cut
+ * entries fill additional slices: the long rows of a group of SORTED rows share one slice, as wide as the longest of
+ * them. If a group has multiple long rows, the width is assumed to be twice the mean of their cut lengths.
  */
 static void find_slots(spryi_features *f, const spry_arrays *csr)
 {
@@ -230,7 +230,7 @@ typedef struct sector_sums {
     double entries, slots, warps, near, far;
 } sector_sums;
 
-/* A sample: rows first .. end - 1 of csr, only with entries before entry `last`. A sector has per_sector elements. */
+/* A sample: the entries of rows first .. end - 1 of csr that precede entry `last`. A sector has per_sector elements. */
 typedef struct place {
     const spry_arrays *csr;
     int64_t first, end, last, per_sector;
@@ -247,7 +247,7 @@ static place place_at(const spry_arrays *csr, int64_t first, int64_t most, int64
 
 static void add_near(sector_sums *sums, spryi_number_set *set, const place *p)
 {
-    enum { FAR_BYTES = 1 << 19 }; /* bytes of x that fit in a processor's own cache next to the matrix */
+    enum { FAR_BYTES = 1 << 19 }; /* bytes of x that a processor's own cache can hold in addition to the matrix */
     const int64_t far = FAR_BYTES / SECTOR;
     const double to_column = (double)p->csr->columns / (double)p->csr->rows;
     spryi_number_set_empty(set);
@@ -352,7 +352,8 @@ static int64_t tile_at(const spry_arrays *csr, int64_t t, int64_t tiles)
 
 /*
  * Divides the sampled tiles into runs of `entries` consecutive entries and counts the distinct sectors of x in each
- * run. Returns the sum of the counts divided by the number of entries. range: index of the first tile in the reader.
+ * run. Returns the sum of the counts divided by the number of entries. range: index of the first tile's range in the
+ * reader.
  */
 static double scattered_share(spryi_number_set *set, const spryi_column_reader *reader, int64_t range,
                               int64_t per_sector, int64_t entries, int64_t tiles)
@@ -444,7 +445,7 @@ static spry_status guess(const inspection_job *l, int index, spry_error *err)
     return status;
 }
 
-/* Parts of an inspection. Each part is a task for the threads. The tasks before them are the guesses of formats. */
+/* Parts of an inspection. Each part is a task for the threads. Tasks for the guesses of formats precede the parts. */
 static const struct {
     spry_status (*inspect)(const inspection_job *l, spryi_column_reader *reader, spry_error *err);
     bool guesses_follow; /* the guesses that need relations run after this part */

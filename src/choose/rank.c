@@ -55,7 +55,7 @@ static bool is_ranked(int index, const spryi_device_class *c)
     return index >= 0 && spryi_estimated_at(index)->choice.estimator->work[!spryi_class_is_cpu(c)];
 }
 
-/* Returns the work of csr if the format is not ranked on this kind of device. */
+/* If the format is not ranked on this kind of device, returns the work of csr. */
 spryi_work spryi_work_of(const spryi_format_rates *r, const spryi_device_class *c, const spryi_features *f,
                          double threads)
 {
@@ -206,8 +206,8 @@ static int64_t columns_bytes(const spry_arrays *a)
 }
 
 /*
- * Returns an estimate of the number of entries that an inspection fetches: samples with a fixed number of entries, and
- * samples of rows.
+ * Returns an estimate of the number of entries that an inspection fetches. Some samples have a fixed number of entries,
+ * the others a fixed number of rows.
  */
 static double sampled_entries(const spry_arrays *a, spryi_effort effort)
 {
@@ -371,9 +371,7 @@ const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, co
     return best ? best->kernel : NULL;
 }
 
-/*
- * Returns an estimate of the time of an inspection in us: a constant, and times per entry (up to a limit) and per row.
- */
+/* Returns an estimate of the time of an inspection in us. Counts at most `most` entries. */
 static double inspection_us(const spry_arrays *a, spryi_effort effort)
 {
     static const struct {
@@ -468,8 +466,8 @@ static spryi_vectors_way vectors_way(const spryi_estimate *e, const spryi_rankin
 }
 
 /*
- * Computes time and bytes of multiple vectors on a CPU. Kernels that multiply vectors together read the matrix once, or
- * once for each vectors_in_place column-major vectors.
+ * Computes time and bytes of multiple vectors on a CPU. Kernels that multiply row-major vectors together read the
+ * matrix once. For column-major vectors, they read the matrix once for each group of vectors_in_place vectors.
  *
  * Measurements with 8 vectors on two cores of a Zen 3, for grids, finite elements and random geometric graphs: The time
  * of csr, divided by the time to stream the bytes, was 0.8 to 1.2 with row-major vectors and 1.1 to 1.4 with
@@ -501,7 +499,7 @@ static void count_on_cpu(spryi_estimate *e, spryi_vectors_way way, const spryi_r
 static void count_on_gpu(spryi_estimate *e, const spryi_rank_request *q, const spryi_ranking *ranking, double vectors,
                          double moved)
 {
-    static const double MEMORY = 4.1e6, CSR_MEMORY = 3.023e6; /* bytes per us on an H200: of a copy; of csr */
+    static const double MEMORY = 4.1e6, CSR_MEMORY = 3.023e6; /* bytes per us on an H200: a copy; csr's `memory` */
     static const double SECTOR = 32;                          /* bytes */
     const spryi_features *f = &ranking->features;
     const spryi_product product = product_of_estimate(e, ranking);

@@ -52,7 +52,8 @@ typedef struct spryi_ranking {
     spryi_guess guesses[SPRYI_MOST_ESTIMATED];
     int count, allowed;                    /* number of estimates; only the first `allowed` may be chosen */
     spryi_estimate list[SPRYI_MOST_RATES]; /* sorted by the time of a product */
-    int taken, csr; /* positions in the list: least time with set-up of all formats, and of the kernels of csr */
+    /* Positions in `list` of the least time with set-up. taken: of all allowed estimates; csr: of csr's kernels */
+    int taken, csr;
 } spryi_ranking;
 
 /* Number of calls that is assumed if the caller states none. */

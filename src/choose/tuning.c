@@ -160,9 +160,7 @@ static bool is_of_class(const line *l)
     return false;
 }
 
-/*
- * Accepts only names of the library's classes, with the kind of device of the class, since no device has another class.
- */
+/* Checks that the line names a class of the library and the kind of that class. No device has another class. */
 static spry_status check_class(const line *l, spry_error *err)
 {
     const spryi_device_class *known = spryi_device_class_named(l->words[1]);
@@ -318,7 +316,7 @@ static spry_status parse_line(spry_context *context, const line *l, table *t, sp
     return wrong(l, "cpu, cuda, class, title, fitted, number or rate with values, or end", err);
 }
 
-/* Checks that a table is complete. A table for a GPU needs both formulas. Sets missing factors to 1. */
+/* Checks that a table is complete. A table for a GPU needs the formulas of ssrs and srs. Sets missing factors to 1. */
 static spry_status complete(const line *l, table *all, spry_error *err)
 {
     spryi_group_table *t = &all->sizes;

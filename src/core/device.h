@@ -161,7 +161,10 @@ typedef struct spryi_matrix_functions {
     /* Entries of a row keep the order that they have in A. Copies of the same entry follow each other. */
     spry_status (*extract)(const spryi_device *device, spry_arrays *made, const spry_arrays *a,
                            const spryi_device_selection *selection, spry_error *err);
-    /* A vector without data means factors of 1. Multiplies entry (i, j) first by the factor for the smaller index. */
+    /*
+     * A vector without data means factors of 1. Multiplies entry (i, j) by row[i] and column[j], the smaller index
+     * first.
+     */
     spry_status (*scale)(const spryi_device *device, spry_arrays *made, const spry_arrays *a,
                          const spry_const_vector *row, const spry_const_vector *column, spry_error *err);
     /* Adds entries at the same position in the order in which they are stored. */

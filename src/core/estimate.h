@@ -20,7 +20,7 @@ typedef struct spryi_share_rates {
     double ahead;    /* share of the streaming that prefetching hides */
 } spryi_share_rates;
 
-/* Time of set-up in us: a constant, and times per million entries, rows and bytes of values. */
+/* Time of set-up in us: a constant `us`, and times per million entries, million rows and million bytes of values. */
 typedef struct spryi_setup_rates {
     double us, entry, row, value;
 } spryi_setup_rates;
@@ -33,8 +33,8 @@ typedef struct spryi_format_rates {
     double cached, memory;     /* speed of streaming from the last cache, and from memory */
     double gather, near;       /* speeds of gathering the sectors that spryi_work.sectors and spryi_work.near count */
     double far;                /* speed of gathering the sectors that spryi_work.far counts, far from the diagonal */
-    double step, slice, block; /* times of a step, a slice (32 rows or one row) and a block: <family>_work.c */
-    double ragged, column;     /* times per unit of spryi_work.ragged and spryi_work.columns: <family>_work.c */
+    double step, slice, block; /* times of a step, slice (32 rows or one) and block, as <family>_work.c counts them */
+    double ragged, column;     /* times per unit of spryi_work.ragged and spryi_work.columns */
     double chain;              /* time of an entry of the longest row */
     spryi_share_rates shares;
     spryi_setup_rates setup;
@@ -91,7 +91,7 @@ typedef struct spryi_features {
     int index_bytes, offset_bytes;
     spryi_row_profile lengths;
     spryi_row_relations relations;
-    double slots;         /* slots per entry in padded slices of 32 rows, with each 256 rows sorted by length */
+    double slots;         /* slots per entry in padded slices of 32 rows, after sorting each 256 rows by length */
     double ragged;        /* share of these slots that are beyond the end of the shortest row of the slice */
     double slot_sectors;  /* per entry: distinct sectors that the n-th entries of 32 consecutive rows read */
     double warp_sectors;  /* per entry: distinct sectors that 32 consecutive entries read */

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Lists the arrays of a storage whose format has no destroy or storage_bytes. Does not change a finished storage. */
+/* Lists the arrays of the sections and the windows. Does not change a storage that is complete. */
 static int list_owned(const spryi_format *format, void *storage, spryi_section list[SPRYI_MOST_SECTIONS + 1])
 {
     int count = format->layout.sections ? format->layout.sections(storage, list)

@@ -162,7 +162,7 @@ typedef struct spryi_section {
 
 enum { SPRYI_MOST_SECTIONS = 16 };
 
-/* Parts of a transposed product: formats/shared/column_windows.h. */
+/* One part of a transposed product (formats/shared/column_windows.h). */
 typedef struct spryi_window {
     int64_t begin, end; /* rows of the part, or its entries if spryi_windows_of_entries built the window */
     int64_t low, high;  /* columns of the part's entries: low <= j < high */

@@ -84,7 +84,7 @@ typedef struct spryi_cg_state {
     double history[SPRYI_MOST_AHEAD]; /* residual of iteration k at (k-1) % SPRYI_MOST_AHEAD */
     int stop;                         /* a spryi_stop */
     bool in_halves;                   /* the step has two halves, since beta could not be predicted */
-    bool second_half;                 /* the second half is, or was, due in this round */
+    bool second_half;                 /* this round computes the second half of the previous step */
     bool step_unread;                 /* a GPU's step has left sums that dots must read */
     bool restarts;                    /* separate M: p restarts with beta = 0 */
     unsigned arrived;                 /* on a GPU: number of blocks that stored their sums; 0 between passes */

@@ -190,7 +190,7 @@ typedef struct spryi_links_passes {
 } spryi_links_passes;
 
 typedef struct spryi_vector_ops {
-    int64_t block, most_blocks; /* elements per block; largest number of blocks, which have more elements if needed */
+    int64_t block, most_blocks; /* elements per block, and most blocks; longer vectors have larger blocks */
     int ahead;                  /* largest number of iterations that are started before the state is read */
     const spryi_cg_passes *cg;
     const spryi_rank_passes *rank;

@@ -71,7 +71,8 @@ static inline uint64_t spryi_as_digits(uint64_t chars)
 static inline uint64_t spryi_not_digits(uint64_t digits)
 {
     /*
-     * Adding 0x76 sets the high bit of a byte of 10 or more. A carry only spoils bytes after one that is not a digit.
+     * Adding 0x76 sets the high bit of a byte of 10 or more. A carry only changes bytes after a byte that is not a
+     * digit.
      */
     return ((digits + 0x7676767676767676u) | digits) & 0x8080808080808080u;
 }

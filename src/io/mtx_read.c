@@ -25,8 +25,8 @@
 #define BAD_HEAD(...) spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines, __VA_ARGS__)
 
 /*
- * Least number of bytes to read ahead in a feed. If the feed ends within these bytes, its size is known, and only as
- * many threads as its blocks need read it.
+ * Least number of bytes to read ahead in a feed. If the feed ends within these bytes, its size is known. The number of
+ * threads that read the feed is then limited by its number of blocks.
  */
 enum { READ_AHEAD_AT_LEAST = 2 * SPRYI_BLOCK_BYTES };
 

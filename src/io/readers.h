@@ -227,7 +227,7 @@ spry_status spryi_mtx_read(spryi_text *text, spry_matrix **A, const spry_read_op
 spry_status spryi_edges_are(spryi_text *text, int stated, int *are, spry_error *err);
 spry_status spryi_edges_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err);
 
-/* SciPy's .npz, a zip archive. options->value_type must not be SPRY_TYPE_DEFAULT. */
+/* Reads SciPy's .npz, a zip archive. options->value_type must not be SPRY_TYPE_DEFAULT. */
 spry_status spryi_npz_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err);
 
 /*

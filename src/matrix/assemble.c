@@ -10,9 +10,10 @@
 #include <string.h>
 
 /*
- * Grouping in two passes. The first distributes entries to at most MAX_BUCKETS ranges of majors. The second orders each
- * range, which fits in a cache. Both passes keep the stored order, so the result does not depend on the division into
- * chunks. The entries of each major are then sorted: few entries by insertion, many entries by radix.
+ * Grouping in two passes. The first pass distributes entries to at most MAX_BUCKETS ranges of majors (assemble.h). The
+ * second pass orders each range, which fits in a cache. Both passes keep the stored order, so the result does not
+ * depend on the division into chunks. The entries of each major are then sorted: few entries by insertion, many entries
+ * by radix.
  */
 enum {
     RADIX_BITS = 8,
@@ -217,7 +218,7 @@ typedef struct keep_job {
 static void keep_entries(void *job, int64_t begin, int64_t end)
 {
     const bool take = ((const keep_job *)job)->take;
-    /* local copies, which stores to arrays cannot change */
+    /* local copies, because writes to arrays cannot change them */
     const spryi_compressed made = *((const keep_job *)job)->to, *to = &made;
     const spryi_entries given = *((const keep_job *)job)->from, *from = &given;
     for (int64_t k = begin; k < end; k++) {
@@ -248,7 +249,7 @@ static spry_status keep_order(spry_context *context, spryi_compressed *to, spryi
 }
 
 /*
- * Chooses the buckets of *from: one per major if entries are local and the counters need no more memory than the
+ * Chooses the buckets of *from: one per major if from->local is set and the counters need no more memory than the
  * entries, else up to MAX_BUCKETS.
  */
 static spry_status grouping_create(spry_context *context, grouping *g, const spryi_entries *from, spry_error *err)
@@ -295,7 +296,8 @@ typedef struct group_job {
 static void count_chunks(void *job, int64_t begin, int64_t end)
 {
     const grouping *g = ((const group_job *)job)->g;
-    const spryi_entries e = *((const group_job *)job)->from; /* a local copy, which stores to arrays cannot change */
+    /* a local copy, because writes to arrays cannot change it */
+    const spryi_entries e = *((const group_job *)job)->from;
     const int shift = g->shift;
     for (int chunk = (int)begin; chunk < end; chunk++) {
         int64_t *count = g->cursors + chunk * g->buckets, last = chunk_start(g, e.nnz, chunk + 1);
@@ -542,7 +544,7 @@ typedef struct expansion {
 
 static void expand_majors(void *job, int64_t begin, int64_t end)
 {
-    const expansion j = *(const expansion *)job; /* a local copy, which stores to arrays cannot change */
+    const expansion j = *(const expansion *)job; /* a local copy, because writes to arrays cannot change it */
     for (int64_t i = begin; i < end; i++) {
         const int64_t last = spryi_index_at(j.offsets, j.offset_type, i + 1), major = j.labels ? j.labels[i] : i;
         for (int64_t k = spryi_index_at(j.offsets, j.offset_type, i); k < last; k++)

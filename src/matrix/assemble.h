@@ -60,8 +60,8 @@ spry_arrays spryi_compressed_view(const spryi_compressed *a);
  * Groups entries by major index and sorts each group by minor index. Entries at one position keep their stored order,
  * and a mirror image directly follows its entry. Keeps duplicates. index_type is the type of the result's indices and
  * must represent majors and minors. Cost: two passes over the entries and a copy of them as workspace; no comparison
- * sort. Local entries need one pass, and a counter per major and thread. Entries in the order of majors are copied
- * once, or not at all if they are owned and have the index type.
+ * sort. If from->local is set, one pass suffices, with a counter per major and thread. Entries in the order of majors
+ * are copied once, or not at all if they are owned and have the index type.
  */
 spry_status spryi_group(spry_context *context, spryi_compressed *to, spryi_entries *from, spry_index_type index_type,
                         spry_error *err);

@@ -12,8 +12,8 @@ struct spryi_device;
 struct spryi_columns_batch;
 
 /*
- * A range of entries, begin .. end - 1. base: address such that, as in csr->indices, the column of entry k has index k.
- * Only columns of the range are stored there.
+ * A range of entries, begin .. end - 1. base: address of an array in which the column of entry k has index k, as in
+ * csr->indices. Only the columns of the range exist in the array.
  */
 typedef struct spryi_range {
     int64_t begin, end;

@@ -9,9 +9,9 @@
  * length (spryi_group_case). For long rows the formulas give negative numbers, so both sizes are raised to at least 1,
  * before and after the adjustments.
  *
- * The formula for Hopper GPUs is Spry's own, of the same form. Compared with the best of 30 pairs of sizes, it loses
- * the least time on an H200 over ten matrices in f32 and f64. The sizes are not adjusted by the case. They are
- * multiples of 8 from 8 to 32, because the thread blocks of both kernels process eight rows at a time.
+ * The formula for Hopper GPUs is Spry's own, of the same form. Its constants are those that lose the least time on an
+ * H200 compared with the best of 30 pairs of sizes, over ten matrices in f32 and f64. The sizes are not adjusted by the
+ * case. They are multiples of 8 from 8 to 32, because the thread blocks of both kernels process eight rows at a time.
  */
 #pragma once
 

@@ -183,7 +183,7 @@ typedef struct spryi_symmetry_test {
     double tolerance; /* allowed difference, relative to max(|a_ij|, |a_ji|, sqrt(|a_ii a_jj|)) */
 } spryi_symmetry_test;
 
-/* An entry that differs from its image. The row is -1 if there is none. */
+/* An entry that differs from its image. The row is -1 if no entry differs. */
 typedef struct spryi_unequal {
     int64_t row, column;
     double value, mirrored; /* a_ij and a_ji */
@@ -205,8 +205,8 @@ spry_matrix *spryi_matrix_retain(const spry_matrix *A);
 void spryi_matrix_release(spry_matrix *A);
 
 /*
- * Returns the number of row, column or entry i if A->index_base is the first number, for messages that say "(counted
- * from %d)".
+ * Returns the number of row, column or entry i, counted from A->index_base. For messages that say "(counted from
+ * %d)".
  */
 #ifndef __cplusplus
 static inline long long spryi_in_base(const spry_matrix *A, int64_t i)

@@ -196,7 +196,7 @@ static int64_t minors_of(const spry_arrays *a)
 static void check_some_offsets(void *job, int64_t begin, int64_t end)
 {
     const check_job *j = job;
-    const spry_arrays a = *j->a; /* a local copy, which stores to arrays cannot change, here and below */
+    const spry_arrays a = *j->a; /* a local copy, because writes to arrays cannot change it, here and below */
     finding mine = {0};
     for (int64_t i = begin; i < end; i++) {
         int64_t next = spryi_offset_of(&a, i + 1);
@@ -275,7 +275,7 @@ static void check_triples(void *job, int64_t begin, int64_t end)
 {
     const spry_arrays copy = *((const check_job *)job)->a, *a = &copy;
     tally mine = {0};
-    for (int64_t k = begin; k < end; k++) { /* from low to high: first_is_row depends on it */
+    for (int64_t k = begin; k < end; k++) { /* k must rise, since first_is_row is about the first entry */
         int64_t i = spryi_row_of(a, k), j = spryi_minor_of(a, k);
         if (i < 0 || i >= a->rows) {
             if (mine.out_of_range.count == 0) mine.first_is_row = 1;
@@ -496,8 +496,8 @@ static spry_status check_all(spry_matrix *A, spry_matrix_report *report, spry_er
 static spry_status check_host_or_copy(const spry_context *context, const spry_arrays *a, int base, spry_error *err);
 
 /*
- * Reports a failure in the structure of BSR. The message states that its entries and rows are those of CSR of the
- * blocks.
+ * Reports a failure in the structure of BSR. The message begins with "in CSR of the blocks", because its numbers of
+ * rows and entries are numbers of block rows and blocks.
  */
 static spry_status fail_blocks(spry_status status, const spry_error *why, spry_error *err)
 {

@@ -57,7 +57,7 @@ typedef struct order_job {
 static void find_falls(void *job, int64_t begin, int64_t end)
 {
     order_job *j = job;
-    const spry_arrays csr = j->csr; /* a local copy, which stores to arrays cannot change */
+    const spry_arrays csr = j->csr; /* a local copy, because writes to arrays cannot change it */
     const int pair = spryi_index_pair(csr.offset_type, csr.index_type);
     if (pair == 0   ? falls_in(&csr, SPRY_I32, SPRY_I32, begin, end)
         : pair == 1 ? falls_in(&csr, SPRY_I64, SPRY_I32, begin, end)
@@ -205,9 +205,13 @@ static int64_t place_at(const spry_arrays *csr, places all, int64_t p, int64_t *
 }
 
 /*
- * Numbers of entries in sampled rows. seen: inspected. adjacent: in the column after that of the previous entry.
- * compared: in compared rows. repeated: in rows that have the columns of the previous row, or these columns plus 1.
- * moved: in rows that have these columns plus 1.
+ * Numbers of entries in sampled rows.
+ *
+ *   seen       entries that were read
+ *   adjacent   entries whose column is one more than the column of the previous entry of the row
+ *   compared   entries of rows that were compared with the previous row
+ *   repeated   entries of rows that have the columns of the previous row, or all these columns plus 1
+ *   moved      entries of rows that have all columns of the previous row plus 1
  */
 typedef struct relation_sums {
     int64_t seen, adjacent, repeated, moved, compared;

@@ -9,7 +9,8 @@
  *
  * Cost: columns are read twice, values once, and both are written once. The number of write positions in use is the
  * number of distinct columns in nearby rows, so the conversion is fast if column indices are close to row indices.
- * Workspace: one value per part and column. Matrices with far more columns than entries per part have fewer parts.
+ * Workspace: one counter for each part and column. Matrices with far more columns than entries per part have fewer
+ * parts.
  */
 #include "base/bisect.h"
 #include "base/context.h"

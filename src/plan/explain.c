@@ -102,9 +102,9 @@ static spry_status measure(spry_explanation *e, const spry_matrix *A, const spry
 }
 
 /*
- * Reduces the set-up time of csr if csr was chosen for few calls. On a CPU, set-up then does not search the rows for
- * spans. With still fewer calls, set-up does not search for runs either (formats/csr/). The search for runs takes half
- * the time of a product.
+ * Reduces the set-up time of csr if csr was chosen for few calls. On a CPU, set-up then does not search for spans. With
+ * still fewer calls, set-up does not search for runs either. The search for runs takes half the time of a product.
+ * formats/csr/csr.h explains spans and runs.
  */
 static void reduce_setup(spryi_ranking *r, const spryi_choice *choice, const spry_spmv_options *o)
 {

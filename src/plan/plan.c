@@ -371,10 +371,10 @@ bool spryi_takes_columns(const spryi_plan *plan, const spryi_plan_map *map, bool
 }
 
 /*
- * Returns the number of columns that are copied to row-major together, for kernels that need rows: at most as many as
- * fit in a row of 64 bytes. The copies pass over x twice and over y three times, but the matrix is then not read once
- * per column. With room for three columns, any number of columns above one splits into passes of at least two columns.
- * In a pass of a single column, results would have other bits.
+ * Returns the number of columns that are copied to row-major together, for kernels that need row-major vectors. The
+ * columns of a row take at most 64 bytes. The copies pass over x twice and over y three times, but the matrix is then
+ * not read once per column. With room for three columns, any number of columns above one splits into passes of at least
+ * two columns. In a pass of a single column, results would have other bits.
  */
 static int64_t columns_to_join(const spryi_plan *plan)
 {

@@ -91,9 +91,9 @@ typedef struct spryi_plan_product {
 typedef struct spryi_plan_workspace {
     void *memory;
     int64_t bytes;
-    int64_t x_at, t_at; /* offsets in `memory` of x and y as the storage needs them, if the caller's differ */
-    int64_t joined; /* number of columns that are copied to row-major at a time, for kernels that need rows; 0: none */
-    void *x, *y;    /* device copies of host vectors; NULL: the device reads the caller's vectors */
+    int64_t x_at, t_at;    /* offsets in `memory` of x and y as the storage needs them, if the caller's differ */
+    int64_t joined;        /* columns copied to row-major at a time, for kernels that need row-major vectors; 0: none */
+    void *x, *y;           /* device copies of host vectors; NULL: the device reads the caller's vectors */
     void *host_x, *host_y; /* contiguous copies of columns of row-major host vectors */
     const void *zero;      /* zero bytes in the device's own memory: the value 0 of any type; NULL: not needed */
     void *zero_block;      /* memory of `zero`; NULL: the map's block contains it */

@@ -577,7 +577,9 @@ done:
     return status;
 }
 
-/* Predicts the sizes for a container or blocks in their own format. A plan on the arrays' device owns none of them. */
+/*
+ * Predicts the sizes for a container or blocks in their own format. A plan on the device of the arrays owns no array.
+ */
 static spry_status predict_stored(spry_context *context, spryi_storage *storage, const spry_matrix *A,
                                   const spry_matrix *entries, const spry_spmv_options *options, bool is_auto,
                                   spry_error *err)

@@ -123,7 +123,7 @@ static spry_status measure(const spryi_plan *plan, spry_vector x, spry_vector y,
         batch[b] = us / (double)runs;
         sum += batch[b];
         if (!lengthen(&runs, us)) continue;
-        /* restarts: the warm-up was disturbed, so that batches are too short */
+        /* restarts with longer batches: the warm-up was disturbed, so it found too few runs */
         b = -1;
         sum = 0;
     }
@@ -157,7 +157,10 @@ done:
 }
 
 enum { FEW_ROUNDS = 3, MOST_ROUNDS = 40, MOST_RUNS = 10000 };
-/* USUAL_BUDGET is in us. Other formats are tried up to WITHIN times the least predicted time. */
+/*
+ * USUAL_BUDGET is in us. In addition to csr and the choice of the policy "cost", a format is tried only if its
+ * predicted time is at most WITHIN times the least predicted time.
+ */
 static const double USUAL_BUDGET = 50000, WITHIN = 2;
 static const double TIMED = 500; /* us of timed runs per format and round, if the budget allows */
 
@@ -604,7 +607,7 @@ done:
 
 /* ---- fingerprints: complete -------------------------------------------------------------------------- */
 
-/* Returns the number of bits of `calls`, so that counts within a factor of 2 share a class. 0: no count was given. */
+/* Returns the number of bits of `calls`. Counts 4 to 7, for example, share a class. 0: no count was given. */
 static int class_of(int64_t calls)
 {
     int bits = 0;

@@ -53,7 +53,7 @@ enum {
     MEMORY_A_THREAD = 2 << 20, /* bytes of the array that a thread reads from memory; flushing takes milliseconds */
     CACHED_A_THREAD = 4 << 20, /* bytes of the array that a thread reads from the caches */
     LEAST_CACHED = 1 << 18,    /* least number of bytes that are read from the caches */
-    CACHE_A_THREAD = 24 << 20, /* most cache per thread; larger caches are shared with processors or virtual machines */
+    CACHE_A_THREAD = 24 << 20, /* most cache counted per thread; larger caches are shared with other programs */
 };
 
 static void write_blocks(const void *argument, int64_t begin, int64_t end)

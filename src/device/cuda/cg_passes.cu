@@ -415,8 +415,8 @@ COLUMN_PASS(weigh, weigh_kernel, "cg weigh")
 COLUMN_PASS(set_direction, set_direction_kernel, "cg set_direction")
 
 /*
- * Returns whether all blocks of round_kernel can run at the same time, with at most one piece each. If blocks have more
- * pieces, separate kernels hide more latency.
+ * Returns whether all blocks of round_kernel can run at the same time and no block has more than one piece of a vector.
+ * If blocks have more pieces, separate kernels hide more latency.
  */
 template <typename V> static bool can_meet(const spryi_vector_work *w)
 {

@@ -210,7 +210,8 @@ static cudaError_t take_new(device_pool *p, void **made, size_t bytes)
 }
 
 /*
- * Allocates from the pool or the list. An error of the default stream is reported by the next call that waits for it.
+ * Allocates from the pool or the list. An error of the default stream is reported by the next call that waits for that
+ * stream.
  */
 static cudaError_t take(device_pool *p, void **made, size_t bytes, bool any_stream, bool uncached)
 {

@@ -194,7 +194,7 @@ static __global__ void rank_step_kernel(spryi_rank_state *state, step_vectors<V>
             const double d = fabs((double)x - (double)x_before);
             double *of_norm = &sums[strided::OTHER];
             z[u] = now.s[u] * x;                              /* a factor of 1 changes no bit */
-            if (entry_of<PER<V>>(piece, u) >= at.n) continue; /* past the end, x is wrong: the shift */
+            if (entry_of<PER<V>>(piece, u) >= at.n) continue; /* past the end, x is the shift, which must not count */
             sums[0] += d;
             sums[1] += (double)x;
             if (now.s[u] == 0) sums[2] += (double)x;
