@@ -93,9 +93,9 @@ static int64_t left_in_group(const char *root, const hierarchy *h, const char *p
 }
 
 /*
- * Returns the bytes that a group and all groups above it may still allocate: the least of their limits. In a container,
- * the path may be a path of the host, which does not exist in the container. The files at the mount point then have the
- * container's limit.
+ * Returns the least number of bytes that a group or a group above it may still allocate. In a container, the path may
+ * be a path of the host, which does not exist in the container. The files at the mount point then have the container's
+ * limit.
  */
 static int64_t left_in_groups(const char *root, const hierarchy *h, const char *group, size_t length)
 {

@@ -123,8 +123,8 @@ typedef struct spryi_block_cache {
     } list[SPRYI_MOST_CACHED_BLOCKS]; /* oldest first */
 } spryi_block_cache;
 
-/* Frees all cached blocks. Returns their bytes. */
+/* Frees all cached blocks. Returns the number of their bytes that may have had memory pages. */
 int64_t spryi_block_cache_release(spry_context *context);
 
-/* Returns the bytes of all cached blocks. */
+/* Returns the number of bytes of all cached blocks that may have memory pages. */
 int64_t spryi_block_cache_bytes(const spry_context *context);

@@ -57,8 +57,8 @@ typedef struct spryi_pool {
 enum { SPRYI_POOL_ROOM = SPRYI_MOST_THREADS * sizeof(pthread_t) };
 
 /*
- * Opens a pool. Returns the number of threads: options->threads, or the default if that is 0. room: SPRYI_POOL_ROOM
- * bytes.
+ * Opens a pool. Returns the number of threads: options->threads, or the default if that is 0. room: memory for the
+ * array `threads`, SPRYI_POOL_ROOM bytes.
  */
 int spryi_pool_open(spryi_pool *pool, const spry_context_options *options, void *room);
 void spryi_pool_close(spryi_pool *pool);

@@ -248,8 +248,8 @@ static const char *format_columns(char *text, size_t size, int64_t columns)
 
 /*
  * Writes the reason for a ranked choice: "windowed: 19.1 us a product predicted, sell 21.7, csr 25.9, ...". Times on a
- * CPU are relative to csr's, which depends on the machine: "packed: predicted to take 0.71 of csr's time a product,
- * sell 0.85, ...".
+ * CPU are shown as shares of the time of csr, which depends on the machine: "packed: predicted to take 0.71 of csr's
+ * time a product, sell 0.85, ...".
  */
 static void explain_ranking(spryi_choice *choice, const spryi_ranking *r)
 {

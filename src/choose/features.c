@@ -393,8 +393,8 @@ static spry_status find_scattered(spryi_features *f, spryi_number_set *set, spry
 typedef struct inspection_job {
     spry_context *context;
     spryi_features *f;
-    spry_arrays csr, with_values;      /* the matrix; with_values has a value type for formats that store a pattern's
-                                        * ones */
+    spry_arrays csr, with_values;      /* the matrix; in with_values, a pattern has the vectors' type, for formats that
+                                        * store ones */
     const struct spryi_device *device; /* device whose memory contains the columns; NULL: host memory */
     const spryi_inspection *inspection;
 } inspection_job;

@@ -11,10 +11,11 @@
  *     cuda case2 1.5 2         factors for both sizes if 8 < d <= 16; case3: 16 < d <= 32, case4: above
  *
  *     class avx512-amd cpu     a class of devices and its kind (choose/rates.h); the next lines are about this class:
- *     title AMD processors     for people: name of the class, and machine and date of the fit
- *     fitted to two threads of an AMD EPYC, 2026-11-25
+ *     title AMD processors     name of the class in messages
+ *     fitted to two threads of an AMD EPYC, 2026-11-25     machine and date of the fit
  *     number cache_bytes 1.6e7
- *     rate csr launch 1.65     a rate of a format; of one of its kernels: rate csr:csr_vector_cuda launch 4
+ *     rate csr launch 1.65     a rate of a format
+ *     rate csr:csr_vector_cuda launch 4     a rate of one kernel of the format
  *
  *     end 13                   last: the number of facts
  *

@@ -63,7 +63,7 @@ typedef struct spryi_conversion {
     /* Results. The caller allocates the struct *storage and sets it to zero. The caller owns `made` after a failure. */
     spryi_cost cost;
     void *storage;
-    void *made[SPRYI_MOST_SECTIONS]; /* allocated device arrays of the storage: all that are not arrays of csr */
+    void *made[SPRYI_MOST_SECTIONS]; /* device arrays allocated for the storage; its other arrays are those of csr */
     int built_count;
     int64_t built_bytes;
     const spryi_device *device; /* must be current */
@@ -133,8 +133,8 @@ typedef struct spryi_device_term {
 typedef struct spryi_device_selection {
     const int64_t *rows; /* rows of A; NULL: rows from first_row on */
     int64_t first_row;
-    const int64_t *place; /* by column of A: first new column that copies it, or -1; NULL: all from first_column on */
-    const int64_t *next;  /* by new column: the next one that copies the same column of A, or -1; NULL: always -1 */
+    const int64_t *place; /* place[j]: first new column that copies column j, or -1; NULL: from first_column on */
+    const int64_t *next;  /* next[n]: next new column that copies the same column as n, or -1; NULL: always -1 */
     int64_t first_column;
     bool all_columns; /* place is NULL and all columns are selected */
 } spryi_device_selection;
@@ -176,7 +176,7 @@ typedef enum spryi_copy { SPRYI_TO_DEVICE, SPRYI_FROM_DEVICE, SPRYI_WITHIN_DEVIC
 /* ---- the interface --------------------------------------------------------------------------------------- */
 
 /*
- * Functions of a device. All functions except enter leave the caller's current device unchanged. `stream` is a stream
+ * Functions of a device. All functions except enter and leave keep the caller's current device. `stream` is a stream
  * of the caller; NULL is the default stream.
  */
 typedef struct spryi_device_ops {

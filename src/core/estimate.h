@@ -114,7 +114,7 @@ typedef struct spryi_work {
     bool unknown; /* the features do not determine the work; only fits use the other members */
 } spryi_work;
 
-/* Returns why a format with this many slots per entry is refused, NULL if not. The padding guard refuses 3 and more. */
+/* Returns why a format with this many slots per entry is refused, or NULL. The padding guard refuses over 3 slots. */
 static inline const char *spryi_why_padded(double slots)
 {
     return slots > 2.5 ? "over 2.5 slots an entry: padding" : NULL;
@@ -172,7 +172,7 @@ typedef struct spryi_estimator {
     const spryi_rates_row *rates; /* the last row has the table NULL */
     /* Computes the work of a product. NULL: the format is not ranked on that kind of device. */
     spryi_work (*work[SPRYI_DEVICE_KINDS])(const spryi_product *product);
-    /* Returns why the format is not suitable, for people, or NULL if it is. If why_not is NULL, it always is. */
+    /* Returns a reason if the format is not suitable, else NULL. If why_not is NULL, the format is always suitable. */
     const char *(*why_not)(const spryi_product *product);
     /* Inspects a sample of the matrix and fills in the family's struct *guess, which the caller clears. NULL: none. */
     spry_status (*guess)(spry_context *context, void *guess, const spryi_features *features,
@@ -186,7 +186,7 @@ typedef struct spryi_estimator {
     int (*report)(spryi_feature_value *list, const spryi_features *features, const void *guess);
 
     /* Products with multiple vectors. */
-    spryi_vectors_way (*limit_way)(const spryi_product *product); /* restricts SPRYI_ANY_LAYOUT; NULL: no restriction */
+    spryi_vectors_way (*limit_way)(const spryi_product *product); /* used instead of SPRYI_ANY_LAYOUT; NULL: not */
     int vectors_in_place;      /* number of column-major vectors that a CPU kernel multiplies together; 0: none */
     double cpu_vectors_factor; /* CPU time divided by the time to stream the bytes; 0: a default (choose/rank.c) */
     bool always_together;      /* CPU kernels never multiply row-major vectors one by one */

@@ -55,10 +55,10 @@ typedef enum spryi_cg_guard { SPRYI_GUARD_B = 1, SPRYI_GUARD_A = 2 } spryi_cg_gu
 typedef struct spryi_cg_rules {
     double tolerance;    /* bound of the relative residual */
     double absolute;     /* bound of the residual's norm; the larger of the two bounds counts */
-    double replacements; /* factor by which the residual decreases before it is replaced; 0: never */
+    double replacements; /* the residual is replaced if it is below this share of the last computed one; 0: never */
     double reach;        /* bound of the guards (spryi_cg_guard), a power of two */
     int guards;          /* active guards, a sum of spryi_cg_guard */
-    double trusted;      /* fraction of rz below which the predicted rz is not used */
+    double trusted;      /* a predicted rz below this fraction of the last rz is not used */
     double eps;          /* epsilon of the vectors' type: a smaller relative residual is rounding; 0: off */
     bool separate_M;     /* M is applied by a separate pass, between shrink and set_direction */
     int64_t limit, patience;

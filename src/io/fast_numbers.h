@@ -126,8 +126,8 @@ SPRYI_INLINE int64_t masked_exponent(const char *p, unsigned at, uint64_t *mask)
 
 /*
  * Reads the value at p if array is 1, else the value after the blank at the first bit of mask. Returns the end of the
- * value, or 0 if its form is unusual. If the mask shows that the character after the blank is not a digit, it is the
- * sign. A search for '-' would make the next line wait for a load.
+ * value, or 0 if its form is unusual. If the mask shows that the character after the blank is not a digit, that
+ * character is the sign. A search for '-' would make the next line wait for a load.
  */
 SPRYI_INLINE unsigned masked_value(const char *p, int array, uint64_t mask, int integer, spry_type type, void *values,
                                    int64_t k)

@@ -139,7 +139,7 @@ spry_status spryi_text_next(spryi_text *text, spryi_block *block, spry_error *er
  */
 typedef struct spryi_readers {
     size_t own_bytes;
-    spry_status (*create)(const void *job, void *own, spry_error *err); /* release also follows a failure */
+    spry_status (*create)(const void *job, void *own, spry_error *err); /* after a failure, release is called too */
     void (*release)(spry_context *context, void *own);
     spry_status (*parse)(const void *job, const spryi_block *block, void *own, spry_error *err);
     spry_status (*join)(void *job, const spryi_block *block, void *own, spry_error *err); /* one thread at a time */

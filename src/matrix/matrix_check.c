@@ -17,8 +17,8 @@
 
 /*
  * Rows are sorted, so the image (j, i) of an entry (i, j) is found by bisection in row j. Threads compare rows.
- * Any number of threads reports the same difference, the first by rows. Cost: one search for each entry, 8 bytes for
- * each row if a tolerance is given, a sorted copy of unsorted arrays.
+ * Any number of threads reports the same difference, the first by rows. Cost: one search for each entry. Memory:
+ * 8 bytes for each row if a tolerance is given, and a sorted copy if the arrays are not sorted.
  */
 typedef struct comparison {
     const spry_arrays *a; /* sorted CSR without duplicates */

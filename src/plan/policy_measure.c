@@ -463,7 +463,7 @@ done:
 enum {
     ROWS = 1024,            /* consecutive rows that are sampled together */
     MOST_ENTRIES = 1 << 21, /* most entries that are hashed, approximately; one thread hashes them in a millisecond */
-    ALONE = 128,            /* multiple of the usual least work per thread, since threads may start late */
+    ALONE = 128,            /* a thread gets 128 times the usual least work, since threads may start late */
     PIECE = 64 << 10,       /* bytes of a sample of a device array */
     PIECES = 64             /* most samples of an array */
 };
