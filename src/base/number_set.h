@@ -1,7 +1,7 @@
 /*
  * A set of integers from 0 to 2^40 - 1 that is emptied in constant time. A slot of the hash table stores an integer in
  * its low 40 bits and a mark in its high bits. The slot is used if its mark is the set's current mark, otherwise free.
- * Samplers count distinct columns or sectors with the set.
+ * Samplers use the set to count distinct columns, or distinct sectors (32-byte parts) of x.
  */
 #pragma once
 

@@ -414,7 +414,7 @@ enum { MOST_QUEUES = 64 }; /* with more threads, each thread has a fixed share o
 
 /* Blocks of one thread that are not yet taken. */
 typedef struct work_queue {
-    _Alignas(64) atomic_llong next; /* a cache line per queue: each thread writes its own */
+    _Alignas(64) atomic_llong next; /* a cache line per queue: each thread mostly writes to its own queue */
     int64_t begin, end;
 } work_queue;
 

@@ -337,7 +337,7 @@ static double cost_of(const spryi_format_rates *rates, const spryi_device_class 
     return setup + (double)calls * time_of(rates, &w, device, 1);
 }
 
-/* Returns the fastest of csr's kernels. NULL: none is suitable. */
+/* Returns the kernel of csr with the least cost_of, and the cost in *us. NULL: none is suitable. */
 static const spryi_format_rates *least_of(const spryi_device_class *device, const spryi_features *f, int64_t calls,
                                           double *us)
 {

@@ -81,7 +81,7 @@ typedef union spryi_guess {
     char bytes[SPRYI_GUESS_BYTES];
 } spryi_guess;
 
-/* Features of a CSR matrix. A sector is 32 bytes of x. */
+/* Features of a CSR matrix. A sector is 32 bytes of x. A slot is an entry or padding. */
 typedef struct spryi_features {
     spryi_effort effort;
     int64_t rows, cols, nnz;

@@ -185,7 +185,7 @@ typedef struct spryi_storage_layout {
      * set and all else is zero. NULL: containers store CSR instead of this format.
      */
     int (*sections)(void *storage, spryi_section *sections);
-    /* Lists the arrays that a GPU needs. NULL: all arrays of the sections that are not empty, except host_only. */
+    /* Lists the arrays that a GPU needs. NULL: all sections that are arrays, except empty arrays and host_only. */
     int (*device_sections)(void *storage, spryi_section *sections);
     const char *host_only;      /* name of a section that GPUs do not need; NULL: none */
     bool sections_lack_columns; /* build adds data for transposed products that the sections lack */

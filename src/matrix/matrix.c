@@ -713,7 +713,7 @@ spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *arrays, sp
     SPRYI_OK_OR_RETURN(A->stored ? spryi_matrix_entries(A, &shown, err) : SPRY_OK);
     spry_arrays given = A->stored ? shown->a : A->a;
     if (A->stored) given.ownership = SPRY_BORROW; /* the values are a file's, although the library has built CSR */
-    if (A->stored) spryi_matrix_release(shown);   /* A keeps it alive */
+    if (A->stored) spryi_matrix_release(shown);   /* A keeps the CSR alive */
     SPRYI_GIVE(arrays, &given);
     return SPRY_OK;
 }

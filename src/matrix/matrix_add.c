@@ -127,7 +127,7 @@ static spry_status merge(spry_context *context, sum_job *j, spry_error *err)
     return SPRY_OK;
 }
 
-/* Returns C's symmetry if no operand has duplicates. */
+/* Returns the symmetry that C has if no operand has duplicates. */
 static spry_symmetry common_symmetry(const spry_matrix *A, const spry_matrix *B)
 {
     return A->a.symmetry == B->a.symmetry ? A->a.symmetry : SPRY_GENERAL;

@@ -631,7 +631,7 @@ static bool in_range(const spry_context *context, const void *indices, spry_inde
     return !j.bad;
 }
 
-/* Checks arrays in host memory. If they are invalid, repeats slower passes of check_all, which find the first fault. */
+/* Checks arrays in host memory. If indices are out of range, slower passes of check_all find the first such index. */
 static spry_status check_structure(const spry_context *context, const spry_arrays *a, int base, spry_error *err)
 {
     const int threads = spryi_threads(context, a->nnz + a->rows), coo = a->layout == SPRY_COO;

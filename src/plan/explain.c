@@ -128,7 +128,7 @@ typedef struct request {
     const spryi_device *present;      /* the plan's device; NULL: a class was named */
 } request;
 
-/* Returns the bytes of the copies that a GPU plan keeps of vectors in host memory. */
+/* Returns the bytes of a GPU plan's copies of vectors, if the vectors are in host memory; else 0. */
 static int64_t copied_vectors(const request *q)
 {
     const spry_spmv_options *o = q->o;

@@ -407,7 +407,7 @@ static spryi_plan_workspace workspace_of(const spryi_plan *plan, int64_t kernel_
 
 /* ---- bytes that a plan owns, and bounds for memory limits --------------------------------------------- */
 
-/* Returns whether the plan has a block of zero bytes of its own in the device's memory. */
+/* Returns whether the plan has its own block of device memory for `zero`, whose bytes are all 0. */
 static bool has_zero_block(const spryi_plan *plan)
 {
     return !plan->map.zero && (plan->request.options.row_major || plan->work.joined > 0) &&

@@ -44,7 +44,7 @@ typedef struct spryi_plan_map {
     int32_t *y_from;      /* y[i] = t[y_from[i]] + beta*y[i], where t is the product; NULL: the product is y */
     const void *x_scaling, *y_scaling;
     void *block;      /* device memory that contains x_from and y_from; NULL: both are in host memory */
-    const void *zero; /* zero bytes in the block: the value 0 of any type */
+    const void *zero; /* part of `block` whose bytes are all 0: the value 0 of any type */
     int64_t bytes;    /* bytes of x_from, y_from and the zero */
     double upload_us; /* of copies to the device */
 } spryi_plan_map;
@@ -95,7 +95,7 @@ typedef struct spryi_plan_workspace {
     int64_t joined;        /* columns copied to row-major at a time, for kernels that need row-major vectors; 0: none */
     void *x, *y;           /* device copies of host vectors; NULL: the device reads the caller's vectors */
     void *host_x, *host_y; /* contiguous copies of columns of row-major host vectors */
-    const void *zero;      /* zero bytes in the device's own memory: the value 0 of any type; NULL: not needed */
+    const void *zero;      /* device memory whose bytes are all 0: the value 0 of any type; NULL: not needed */
     void *zero_block;      /* memory of `zero`; NULL: the map's block contains it */
 } spryi_plan_workspace;
 
