@@ -394,7 +394,7 @@ typedef struct inspection_job {
     spry_context *context;
     spryi_features *f;
     spry_arrays csr, with_values;      /* the matrix; in with_values, a pattern has the vectors' type, for formats that
-                                        * store ones */
+                                        * store values of 1 */
     const struct spryi_device *device; /* device whose memory contains the columns; NULL: host memory */
     const spryi_inspection *inspection;
 } inspection_job;

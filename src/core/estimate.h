@@ -67,8 +67,8 @@ typedef struct spryi_row_profile {
 /* Similarity of neighbouring rows. Each member is a number of entries divided by the number of all entries. */
 typedef struct spryi_row_relations {
     double adjacent; /* entries (i, j) for which (i, j + 1) is also an entry */
-    double repeated; /* entries of rows whose columns are those of the row before, or those plus 1 */
-    double moved;    /* entries of rows whose columns are those of the row before plus 1 */
+    double repeated; /* entries of rows that have the columns of the row before, or all these columns plus 1 */
+    double moved;    /* entries of rows that have all columns of the row before plus 1 */
 } spryi_row_relations;
 
 typedef struct spryi_column_reader spryi_column_reader; /* matrix/columns.h */
@@ -86,7 +86,7 @@ typedef struct spryi_features {
     spryi_effort effort;
     int64_t rows, cols, nnz;
     int value_bytes;  /* bytes of a value of the matrix; 0: the matrix is a pattern */
-    int stored_bytes; /* bytes of a value in formats that store ones for a pattern */
+    int stored_bytes; /* bytes of a value in formats that store the value 1 for each entry of a pattern */
     int number_bytes; /* bytes of an element of x and y */
     int index_bytes, offset_bytes;
     spryi_row_profile lengths;
@@ -178,7 +178,7 @@ typedef struct spryi_estimator {
     spry_status (*guess)(spry_context *context, void *guess, const spryi_features *features,
                          spryi_column_reader *reader, spry_error *err);
     int64_t setup_calls;    /* the build reads the entries only if at least this many calls are expected; 0: always */
-    bool guess_stores_ones; /* guess reads a pattern as a matrix with values, since the format stores ones */
+    bool guess_stores_ones; /* guess reads a pattern as a matrix with values, since the format stores values of 1 */
     bool guess_needs_relations; /* features->relations must be known before the guess */
     /* Writes the format's parameters that the guess found. NULL: the format decides. */
     void (*set_parameters)(int64_t *parameters, const void *guess);

@@ -49,7 +49,7 @@ typedef enum spryi_tree_answer {
     SPRYI_TREE_MEMORY = 1 << 1,        /* memory-constrained */
     SPRYI_TREE_UNPREDICTABLE = 1 << 2, /* stated by the caller */
     SPRYI_TREE_UNIFORM = 1 << 3,       /* rows of one length */
-    SPRYI_TREE_FEW_LONG = 1 << 4,      /* rows of one length and a few long ones */
+    SPRYI_TREE_FEW_LONG = 1 << 4,      /* rows of one length and a few long rows */
     SPRYI_TREE_VERY_SPARSE = 1 << 5,
     SPRYI_TREE_OTHER = 1 << 6
 } spryi_tree_answer;

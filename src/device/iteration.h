@@ -262,7 +262,7 @@ SPRYI_BOTH_SIDES void spryi_cg_stepped_and_dotted(spryi_cg_state *s, const doubl
 typedef struct spryi_rank_state {
     /* set by the caller */
     double alpha, tolerance;
-    double n; /* sum of v; if v is ones, the number of nodes */
+    double n; /* sum of v; the number of nodes if all elements of v are 1 */
     int64_t limit;
     spry_norm norm;
     bool teleports; /* the mass of zero columns is spread over all nodes in proportion to v */

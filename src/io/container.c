@@ -562,8 +562,8 @@ static spry_status verify_storage(const opened *file, spry_error *err)
 }
 
 /*
- * Returns whether the head's value type is the storage's type, or SPRY_PATTERN if ones of the storage represent a
- * pattern.
+ * Returns whether the head's value type is the storage's type, or SPRY_PATTERN if the storage represents a
+ * pattern by values of 1.
  */
 static bool is_type_of(const spryi_container_head *h, const spry_arrays *a)
 {
@@ -581,7 +581,7 @@ static void take_parameters(spryi_stored *stored, const spryi_container_head *h)
     memcpy(stored->text, h->parameters, sizeof stored->text);
 }
 
-/* Drops the values of a matrix that spryi_matrix_adopt created if all are ones. */
+/* Drops the values if all of them are 1. A was created by spryi_matrix_adopt. */
 static void drop_ones(spry_matrix *A)
 {
     for (int64_t k = 0; k < A->a.nnz; k++)
@@ -592,7 +592,7 @@ static void drop_ones(spry_matrix *A)
     A->a.value_type = SPRY_PATTERN;
 }
 
-/* Replaces *A, a pattern whose entries a format stored as ones, by CSR. Drops the values if all are ones after that. */
+/* Replaces *A, a pattern that a format stored with values of 1, by CSR. Then drops the values if all are 1. */
 static spry_status read_ones(spry_matrix **A, spry_error *err)
 {
     spry_matrix *csr;

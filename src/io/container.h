@@ -19,8 +19,8 @@
  * indices, values) are the arrays of the matrix. The sections of another format are those of spryi_format.sections.
  *
  * The field value_type is the value type of the matrix. A format that cannot store entries without values stores the
- * entries of a pattern as ones. Such a file has version 2, and the reader drops the ones. If the format has added
- * duplicates, as bsr does, the values are not all ones. The reader then keeps the values, because products need them.
+ * value 1 for each entry of a pattern. Such a file has version 2, and the reader drops the values. If the format has
+ * added duplicates, as bsr does, some values are not 1. The reader then keeps the values, because products need them.
  *
  * Indices in a file always count from 0. The field counts_from_0 states whether messages about the matrix count from 0
  * or from 1 (spry_source_info.index_base).
@@ -34,7 +34,7 @@
 enum {
     SPRYI_CONTAINER_VERSION = 3, /* version of this library's newest files; readers reject later versions */
     SPRYI_CONTAINER_FIRST = 1,   /* version of files that use nothing that later versions added */
-    SPRYI_CONTAINER_ONES = 2,    /* first version in which stored ones may represent a pattern */
+    SPRYI_CONTAINER_ONES = 2,    /* first version in which stored values of 1 may represent a pattern */
     SPRYI_CONTAINER_BASE_0 = 3,  /* first version in which messages about a matrix may count from 0 */
     SPRYI_CONTAINER_ALIGNMENT = 4096,
     SPRYI_CONTAINER_HEAD = 4096,

@@ -93,7 +93,7 @@ static inline uint64_t spryi_join_digits(uint64_t digits)
 /* Constants of f64 and f32. */
 typedef struct spryi_float_shape {
     int fraction_bits, bias, infinite_power;
-    int least_exponent, most_exponent; /* exponents of ten: smaller ones always give 0, larger ones infinity */
+    int least_exponent, most_exponent; /* exponents of ten; smaller exponents give 0, larger exponents infinity */
     int least_tie, most_tie;           /* exponents of ten between which a product may be half way between two floats */
 } spryi_float_shape;
 

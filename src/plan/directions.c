@@ -133,8 +133,8 @@ static int64_t left_of(int64_t limit, int64_t owned)
 }
 
 /*
- * Returns a limit that suffices for the other direction. Plans it with a limit of one byte and reads the size from the
- * refusal.
+ * Returns a limit that suffices for the other direction. Plans that direction with a limit of one byte and reads the
+ * size from the refusal.
  */
 static int64_t needs_of_other(spry_spmv_plan *plan, const spry_matrix *A, const spry_spmv_options *given)
 {

@@ -174,8 +174,8 @@ static spry_status try_csr(spry_explanation *e, const request *q, spry_error *wh
 }
 
 /*
- * Fails because csr exceeds the limit. Reports the bytes of csr and, if it needs fewer bytes, the smallest ranked
- * format.
+ * Fails because csr exceeds the limit. Reports the bytes of csr. If the smallest ranked format needs fewer bytes,
+ * also reports that format.
  */
 static spry_status fail_over_limit(spry_explanation *e, const request *q, const spry_error *why, spry_error *err)
 {

@@ -117,7 +117,7 @@ static spry_status check(spryi_plan_request *request, const spry_context *contex
 
 /*
  * Returns the type of stored values that the kernel reads: the matrix's type. If the matrix is a pattern and the kernel
- * needs stored ones, returns the vectors' type.
+ * needs values, returns the vectors' type.
  */
 static spry_type stored_type(const spryi_plan *plan, const spryi_kernel *kernel)
 {

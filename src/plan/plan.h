@@ -57,7 +57,7 @@ typedef struct spryi_plan_target {
     int64_t kernel_parameters[SPRYI_PARAMETERS];
     char kernel_text[96]; /* kernel_parameters in the caller's spelling: "lanes=32" */
     spryi_kernel_functions functions;
-    /* Type of stored values: A's. If A is a pattern and the kernel needs stored ones, the vectors' type. */
+    /* Type of stored values: A's. If A is a pattern and the kernel needs values, the vectors' type. */
     spry_type value_type;
     double us, csr_us; /* estimated time of a product in the format and in csr; 0: no estimate */
     spry_reason reason_code;
@@ -270,7 +270,7 @@ void spryi_choose_stored(spryi_choice *choice, const spryi_stored *stored);
  */
 spry_status spryi_blocks_as_stored(spry_matrix **made, const spry_matrix *A, spry_error *err);
 
-/* Returns whether plans with these options may read A's stored format. A kernel for it may still be missing. */
+/* Returns whether plans with these options may read A's stored format. A kernel of that format may be missing. */
 bool spryi_may_read_stored(const spry_matrix *A, const spry_spmv_options *options);
 
 /*

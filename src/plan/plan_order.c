@@ -402,7 +402,7 @@ done:
 
 /*
  * Permutes all entries again, with the new values. A map from A's entries to those of plan->A would be faster, but
- * needs as much memory as the columns in every plan.
+ * in every plan it would take as much memory as the column indices.
  */
 spry_status spryi_order_values(spryi_plan *plan, spry_error *err)
 {

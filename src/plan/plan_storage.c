@@ -128,7 +128,7 @@ typedef struct device_csr {
     void *copies[3]; /* NULL: no copy, or owned by the storage */
 } device_csr;
 
-/* Adds values of one to a pattern: copies a few ones from the host, then copies them repeatedly on the device. */
+/* Adds values of 1 to a pattern. Copies a few values from the host and repeats them by copies on the device. */
 static spry_status add_ones(const spryi_device *d, device_csr *csr, spry_type type, spry_error *err)
 {
     double staged[256];
@@ -216,8 +216,8 @@ done:
 }
 
 /*
- * Returns whether the matrix is CSR of the stored type, or can be converted to it: by adding ones to a pattern, or on
- * the host.
+ * Returns whether the matrix is CSR of the stored type, or can be converted to it: by adding values of 1 to a pattern,
+ * or on the host.
  */
 static bool can_be_converted(const spryi_plan *plan)
 {

@@ -1,9 +1,9 @@
 /*
  * Vector passes on the CPU. The including file defines TABLE, the table's name, and is compiled for a processor level.
  * At no level is a*b + c compiled to a fused multiply-add, so all levels give the same bits.
- * Idea: a pass streams its vectors once. If a pass follows another one over the same vectors, it runs in the opposite
- * direction and reuses the data that the first left in the cache (dots backwards, step forwards). Within a block, LANES
- * separate sums let compilers vectorize without reordering additions.
+ * Idea: a pass streams its vectors once. A pass that follows a pass over the same vectors runs in the opposite
+ * direction and reuses the data that the earlier pass left in the cache (dots run backwards, steps forwards). Within a
+ * block, LANES separate sums let compilers vectorize without reordering additions.
  * Work distribution: threads start with equal numbers of blocks.
  * Cost: the bytes of the vectors, at memory bandwidth.
  */
@@ -20,7 +20,7 @@ enum { LANES = 8, RANK_LANES = 4 /* lanes of each of PageRank's four sums, which
 typedef double rank_wide __attribute__((vector_size(RANK_LANES * sizeof(double))));
 typedef int64_t rank_bits __attribute__((vector_size(RANK_LANES * sizeof(int64_t))));
 
-/* Operands of a pass; unused ones are NULL or 0. */
+/* Operands of a pass. Unused operands are NULL or 0. */
 typedef struct vector_pass {
     const spryi_vector_work *w;
     void *x, *r, *p;

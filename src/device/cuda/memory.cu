@@ -3,7 +3,7 @@
  * matrices (docs/decisions.md, 15). There are two kinds of functions that allocate and release:
  *   any stream   like cudaMalloc and cudaFree: usable in all streams, released after all work of the device;
  *   in order     usable only in the default stream; no call waits.
- * Memory from either kind may be released by the other.
+ * Functions of one kind may release memory that functions of the other kind allocated.
  * Blocks below LARGE bytes come from a CUDA memory pool of the library. Larger blocks come from cudaMalloc, which takes
  * a tenth of the time that a pool takes to map new memory. After their release, they are kept in a list. The pool and
  * the list each keep at most 1/KEPT_SHARE of the device's memory; the pool's limit includes used memory. Kept memory is

@@ -84,7 +84,7 @@ static __device__ __forceinline__ void store_streaming(V *to, const V (&from)[N]
 
 static __device__ __forceinline__ double larger(double a, double b)
 {
-    return b > a ? b : a; /* a NaN in b is ignored, since another sum shows it */
+    return b > a ? b : a; /* a NaN in b is ignored, since another sum becomes NaN */
 }
 
 /* Computes N sums over a thread block; thread 0 has the results. scratch may be reused after the next barrier. */
