@@ -267,8 +267,8 @@ typedef struct spryi_rank_state {
     spry_norm norm;
     bool teleports; /* the mass of zero columns is spread over all nodes in proportion to v */
     /* from spryi_rank_passes.weigh */
-    double weight; /* sum of the entries */
-    int64_t bad;   /* first element that is negative or not finite; INT64_MAX: none */
+    double weight; /* sum of the elements of v */
+    int64_t bad;   /* first element of v that is negative or not finite; INT64_MAX: none */
     /* current values; d = x_k - x_(k-1) */
     double alpha_before, shift_before; /* x_(k-1) = alpha_before y_before + shift_before v */
     double d1, residual;               /* ||d||_1, and the norm of d that the options name */
@@ -288,8 +288,8 @@ SPRYI_BOTH_SIDES double spryi_rank_shift(const spryi_rank_state *s)
 }
 
 /*
- * Updates the state after step. sums: ||d||_1; sum of squares or maximum of |d|; sum of x_k; part of this sum in zero
- * columns.
+ * Updates the state after step. sums[0] is ||d||_1, sums[1] is the sum of squares or the maximum of |d|, sums[2] is the
+ * sum of x_k, and sums[3] is the part of sums[2] in zero columns.
  */
 SPRYI_BOTH_SIDES void spryi_rank_stepped(spryi_rank_state *s, const double *sums)
 {

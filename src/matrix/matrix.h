@@ -205,8 +205,8 @@ spry_matrix *spryi_matrix_retain(const spry_matrix *A);
 void spryi_matrix_release(spry_matrix *A);
 
 /*
- * Returns the number of row, column or entry i, counted from A->index_base. For messages that say "(counted from
- * %d)".
+ * Returns the number of row, column or entry i, counted from A->index_base. Messages with this number also say
+ * "(counted from %d)".
  */
 #ifndef __cplusplus
 static inline long long spryi_in_base(const spry_matrix *A, int64_t i)

@@ -1,8 +1,8 @@
 /*
  * Device memory that the process keeps for reuse, because cudaMalloc and cudaFree take as long as a product of small
  * matrices (docs/decisions.md, 15). There are two kinds of functions that allocate and release:
- *   any stream   like cudaMalloc and cudaFree: usable in all streams, released after all work of the device;
- *   in order     usable only in the default stream; no call waits.
+ *   any stream   The memory is usable in all streams and is released after all work of the device, as by cudaFree.
+ *   in order     The memory is usable only in the default stream. No call waits.
  * Functions of one kind may release memory that functions of the other kind allocated.
  * Blocks below LARGE bytes come from a CUDA memory pool of the library. Larger blocks come from cudaMalloc, which takes
  * a tenth of the time that a pool takes to map new memory. After their release, they are kept in a list. The pool and

@@ -4,12 +4,12 @@
  * The step has instances for the 1-norm and the other norms, with and without v. Each reads and adds only what it
  * needs. A thread block starts the loads of its first piece before those of the state, so that both are in flight
  * together.
- * Cost: 4 elements per row and iteration; 3 if columns sum to 1 without factors; one more with v. At memory bandwidth.
+ * Cost: 4 elements per row and iteration, 3 without the factors s, and one more with v, at memory bandwidth.
  */
 #include "device/cuda/passes.cuh"
 #include "spry/solve.h"
 
-/* No sum is a maximum, except the fourth of a step in the maximum norm. */
+/* No sum is a maximum, except the fourth sum of a step in the maximum norm. */
 static __device__ __forceinline__ bool is_maximum(const spryi_rank_state *, int)
 {
     return false;
@@ -26,7 +26,10 @@ template <bool ONE> static __device__ __forceinline__ bool is_maximum(const stat
 /* State updates. */
 AFTER_SUMS(rank_weighed, spryi_rank_state, 1, 1, s->weight = sums[0])
 AFTER_SUMS(rank_started, spryi_rank_state, 1, 1, s->dangling_mass = sums[0])
-/* Update after step. sums: ||d||_1, the sum of x, its part in zero columns, and the sum or maximum of another norm. */
+/*
+ * Update after step. sums[0] is ||d||_1, sums[1] is the sum of x, sums[2] is its part in zero columns, and sums[3] is
+ * the sum or maximum of another norm.
+ */
 template <bool ONE> struct rank_stepped {
     enum { OTHER = ONE ? 0 : 3, SUMS = ONE ? 3 : 4, ALL = SUMS };
     typedef state_of_step<ONE> state;

@@ -1,6 +1,6 @@
 /*
- * Summarizes the lengths of rows in device memory: the longest, and the sum of squares. On request, also checks that
- * offsets and indices are those of a matrix.
+ * Finds the longest row and the sum of squared row lengths of arrays in device memory. On request, also checks that
+ * offsets and indices are valid.
  * Work distribution: threads read entries, then rows, in a grid-stride loop. A thread block combines its results and
  * writes them to host memory, where the host combines the blocks.
  * Cost: offsets once, and indices once if checked. If only offsets are read, launch and wait take longer than reading.
