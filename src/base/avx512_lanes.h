@@ -1,7 +1,7 @@
 /*
  * Macros for AVX-512 instructions, for code that is instantiated by type (base/instantiate.h). A register has LANES
  * elements: 8 of f64 or 16 of f32. GATHER_AT(x, at) loads the LANES elements x[at[0]], x[at[1]], ... The indices may
- * have any integer type. It uses loads and inserts, which are faster than gather instructions on processors that
+ * have any integer type. GATHER_AT uses loads and inserts, which are faster than gather instructions on processors that
  * implement gathers in microcode.
  */
 #pragma once

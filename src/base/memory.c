@@ -43,7 +43,7 @@ static bool read_text(char text[TEXT_BYTES], const char *root, const char *path,
     return used > 0;
 }
 
-/* Returns the integer that text begins with; -1: none, as in "max". */
+/* Returns the integer that the text begins with, or -1 if there is none, as in the text "max". */
 static int64_t number_of(const char *text)
 {
     char *end = NULL;

@@ -125,7 +125,7 @@ typedef struct spryi_limits {
     double epsilon, largest, least_normal, least;
 } spryi_limits;
 
-/* Returns the limits of an element type; those of f64 for a pattern. */
+/* Returns the limits of an element type. For a pattern, returns the limits of f64. */
 static inline spryi_limits spryi_limits_of(spry_type type)
 {
     spryi_limits limits = {DBL_EPSILON, DBL_MAX, DBL_MIN, DBL_TRUE_MIN};

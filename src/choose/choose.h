@@ -23,8 +23,8 @@ const spryi_device_class *spryi_class_of(const spryi_device *device);
 bool spryi_is_measured(const char *policy);
 
 /*
- * Chooses a format. A is valid. options is not NULL; its format is "auto" or NULL, its vector_type a type of
- * vectors.
+ * Chooses a format. A is valid. options is not NULL; its format is "auto" or NULL, and its vector_type is
+ * a type of vectors.
  */
 spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *options, const spryi_device *device,
                                 spryi_choice *choice, spry_error *err);

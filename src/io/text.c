@@ -530,7 +530,7 @@ static int64_t pass_long_line(inflater *in, char *buffer, int64_t filled)
     return filled;
 }
 
-/* Stores bytes of the last block in carry, so that the next block begins with them. They fit, since a block does. */
+/* Stores bytes of the last block in carry, so that the next block begins with them. carry has space for a whole block. */
 static void put_back(inflater *in, const char *from, int64_t bytes)
 {
     memmove(in->carry + bytes, in->carry, (size_t)in->carried);

@@ -35,7 +35,7 @@ typedef struct spryi_plan_request {
  * expansion to both triangles, permutation to P A P^T (to P A if A is not square), and transposition.
  */
 typedef struct spryi_plan_map {
-    spry_matrix *given; /* the caller's matrix; plan->A becomes given again if the storage borrows nothing from B */
+    spry_matrix *given; /* the caller's matrix; plan->A is reset to `given` if the storage borrows nothing from B */
     bool is_changed, is_transposed;
     int64_t nnz;          /* of plan->A */
     const char *ordering; /* name */

@@ -282,8 +282,8 @@ static double between(double one, double all, int threads, int most)
 }
 
 /*
- * Returns the time of moving the bytes. If `bytes` is at most the cache's size, all bytes come from the cache. If it is
- * twice that size or more, none do.
+ * Returns the time of moving the bytes. If `bytes` is at most the cache's size, all bytes come from the cache. If
+ * `bytes` is twice that size or more, all bytes come from memory.
  */
 static double move_us(const device_rates *r, double bytes, int threads)
 {
