@@ -26,8 +26,8 @@
 enum { FEW_CALLS = 8 /* a conversion takes as long as some products and saves a part of the time of each product */ };
 
 /*
- * Chooses the format with this name. The text of the reason is the name, followed by the text that `reason`, a format
- * string of printf, makes of its arguments.
+ * Chooses the format with this name. `reason` is a format string of printf for the arguments after it. The text of the
+ * choice's reason is the name, followed by the formatted text.
  */
 __attribute__((format(printf, 4, 5))) static void choose(spryi_choice *choice, const char *format, spry_reason code,
                                                          const char *reason, ...)

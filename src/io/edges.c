@@ -86,8 +86,8 @@ static const char *read_quotes(const char *p, const char *end, char divider, spr
 }
 
 /*
- * Returns the next field of a line, without quotes, and moves *p after it. *found: the line has another field. It may
- * be empty, like the second field of "1,,2". divider: see ends_field.
+ * Returns the next field of a line, without quotes, and moves *p after it. *found: the line has another field. A field
+ * may be empty, like the second field of "1,,2". divider: see ends_field.
  */
 static spryi_word next_field(const char **p, const char *end, char divider, int first, int *found)
 {

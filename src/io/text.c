@@ -287,7 +287,7 @@ static int64_t input_for(const inflater *in, int64_t bytes)
     return missing / packings[in->packing].ratio + 1 - (feed->total - spryi_feed_held(feed));
 }
 
-/* Records a failure, so that the text ends after the bytes that were read. If there was a failure before, keeps it. */
+/* Records a failure, so that the text ends after the bytes that were read. Keeps the first failure. */
 __attribute__((format(printf, 3, 4))) static void broken(inflater *in, spry_status status, const char *format, ...)
 {
     va_list list;
@@ -530,7 +530,7 @@ static int64_t pass_long_line(inflater *in, char *buffer, int64_t filled)
     return filled;
 }
 
-/* Stores bytes of the last block in carry, so that the next block begins with them. carry has space for a whole block. */
+/* Stores bytes of the last block in carry, which can hold a whole block. The next block begins with these bytes. */
 static void put_back(inflater *in, const char *from, int64_t bytes)
 {
     memmove(in->carry + bytes, in->carry, (size_t)in->carried);

@@ -1,6 +1,6 @@
 /*
  * The caller's plan, which has one direction or two. For two directions, a matrix in host memory is copied to a GPU
- * once. The copy is released when both directions are built, unless a storage reads its arrays. Then updates copy new
+ * once. When both directions are built, the copy is released if no storage reads its arrays. Otherwise updates copy new
  * values to the copy.
  */
 #include "plan/plan.h"

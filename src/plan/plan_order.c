@@ -1,9 +1,9 @@
 /*
- * Maps the caller's matrix and vectors to those of the storage: expands one triangle to both, applies an ordering, and
- * transposes. With an ordering, runs multiply by B = P A P^T (P A if A is not square). A run gathers x to x' in the
- * workspace, computes t = B x' in the workspace, and gathers t to y, adding beta*y in the same pass (run.c). Both
- * gathers read by an index and write in order. Scattering would need no inverse permutation, but moves more bytes, and
- * threads would write to each other's cache lines.
+ * Maps the caller's matrix and vectors to those of the storage: expands one triangle to both triangles, applies an
+ * ordering, and transposes. With an ordering, runs multiply by B = P A P^T (P A if A is not square). A run gathers x to
+ * x' in the workspace, computes t = B x' in the workspace, and gathers t to y, adding beta*y in the same pass (run.c).
+ * Both gathers read by an index and write in order. Scattering would need no inverse permutation, but moves more bytes,
+ * and threads would write to each other's cache lines.
  */
 #include "base/clock.h"
 #include "base/context.h"

@@ -35,7 +35,7 @@ typedef struct device_rates {
     memory_rates one, all;
     double cache_bytes;
     double run_us, all_run_us;     /* time of an empty run: by one thread (on a GPU, one launch), and by all threads */
-    bool has_bus;                  /* the next three are measured; only for devices with their own memory */
+    bool has_bus;                  /* the next three members are measured; only for devices with their own memory */
     double to_device, from_device; /* bytes per microsecond */
     double bus_us;                 /* latency: time of the two copies of a run if each is one cache line */
 } device_rates;
