@@ -66,7 +66,7 @@ typedef struct bench_subject {
     double reorder_us;           /* time of ordering and of moving entries; included in each set-up time */
     const spry_ordering *groups; /* groups of Band-k, for csr2, csr3 and csr4 on groups_device; NULL: none */
     const char *groups_device;   /* device for which the sizes of groups were chosen */
-    const char *plan_ordering;   /* ordering by Spry's plans, for A as given; NULL: none */
+    const char *plan_ordering;   /* ordering that Spry's plans apply; A itself is in the given order; NULL: none */
     bench_part part;
     int k;              /* 2, 3 or 4: bandk2, bandk3 or bandk4, only for csr2, csr3 or csr4; 0: any */
     const char *device; /* device of the cases */

@@ -66,7 +66,7 @@ typedef struct spryi_cg_rules {
 
 /* Residuals at which an iteration stops or changes. */
 typedef struct spryi_cg_marks {
-    double goal;         /* residual to reach, from tolerance and absolute */
+    double goal;         /* residual to reach, computed from the relative and the absolute tolerance */
     double replace_at;   /* the residual is replaced if it is below this value */
     double floor;        /* below this value the recurrent residual is unreliable, so b - A x is computed */
     double smallest;     /* smallest residual so far */

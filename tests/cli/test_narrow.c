@@ -11,7 +11,7 @@ static double half_of(uint16_t bits)
     return bits >> 15 ? -size : size;
 }
 
-/* Asserts that every finite f16 is unchanged, and that every f32 between two of them is refused. */
+/* Asserts that every finite f16 is unchanged, and that the next larger f32 of each is refused. */
 static void every_half(void **state)
 {
     for (uint32_t bits = 0; bits < 0x10000; bits++) {

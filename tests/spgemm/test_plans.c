@@ -389,7 +389,7 @@ static void bad_arguments(void **unused)
     C = multiply_matrices(context, A, A, &o);
     assert_int_equal(C->a.offset_type, SPRY_I64);
     spry_matrix_destroy(C);
-    o.device = SPRY_DEVICE_AUTO; /* no GPU, or a GPU that is slower for so small a product */
+    o.device = SPRY_DEVICE_AUTO; /* chooses the CPU: no GPU is present, or a GPU is slower for this small product */
     C = multiply_matrices(context, A, A, &o);
     spry_spgemm_verification found = SPRY_INIT(spry_spgemm_verification);
     spry_spgemm_run_options run = SPRY_INIT(spry_spgemm_run_options);

@@ -21,8 +21,8 @@ spry_status spryi_check_storage(const spryi_build_request *request, const char *
                                 spry_error *err);
 
 /*
- * Stores the cost in *request->cost, unless request->cost is NULL, and checks the storage. A format's build calls it
- * before it allocates arrays.
+ * Stores the cost in *request->cost, unless request->cost is NULL, and checks the storage against the limits
+ * (spryi_check_storage). A format's build calls this function before it allocates arrays.
  */
 spry_status spryi_admit(const spryi_build_request *request, const char *format, const spryi_cost *cost,
                         spry_error *err);

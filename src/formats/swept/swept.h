@@ -49,7 +49,7 @@ enum {
     SPRYI_SWEPT_BATCH_BYTES = 16,      /* bytes of a batch's values for each thread */
     SPRYI_SWEPT_GPU_BLOCKS = 132,      /* number of multiprocessors assumed if the GPU is unknown */
     SPRYI_SWEPT_GPU_BYTES = 227 << 10, /* shared memory of a multiprocessor assumed if the GPU is unknown */
-    SPRYI_SWEPT_OWN_BYTES = 1 << 10,   /* bytes of shared memory reserved for the kernel */
+    SPRYI_SWEPT_OWN_BYTES = 1 << 10,   /* bytes of shared memory per block that the sums must leave free */
     SPRYI_SWEPT_MOST_SUMS = 65535,
     SPRYI_SWEPT_MOST_ENTRIES = 1 << 28, /* most entries of a block: slots and rows are counted in 32 bits */
 };

@@ -135,8 +135,8 @@ spryi_spgemm_sizes spryi_rows_sizes(const spryi_spgemm_job *job, spryi_spgemm_ph
 void spryi_rows_place(const spryi_spgemm_job *job, int thread, spryi_rows_workspace *w);
 
 /*
- * Returns an upper bound on the number of words that columns `first` to `last` span. Rows that repeat each other have
- * equal bounds, because only the width counts.
+ * Returns an upper bound on the number of words that columns `first` to `last` span. The bound
+ * depends only on last - first, so a row whose columns are those of another row plus a constant has the same bound.
  */
 static inline int64_t spryi_rows_words(int64_t first, int64_t last)
 {
