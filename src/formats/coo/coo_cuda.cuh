@@ -7,7 +7,7 @@
 #include "device/cuda/cuda_common.cuh"
 
 /*
- * Builds the auxiliary data of coo_segmented for a matrix, in *splits. *bytes is set to its size on the device.
+ * Builds the auxiliary data of coo_segmented for a matrix, in *splits. Sets *bytes to the data's size on the device.
  * spry_cuda_coo_discard frees it. every_row: 1 if products also write y of rows without entries, 0 if they change y
  * only of rows with entries.
  */

@@ -56,7 +56,7 @@ static void add_first_rows(const spryi_run_args *args)
 static spry_status run_segmented(const spryi_run_args *args, spryi_block_fn blocks, spry_error *err)
 {
     const spryi_coo *s = args->storage;
-    /* an infinite alpha times the parts of a row can differ from alpha times their sum */
+    /* an infinite alpha must multiply the sum of a whole row: alpha times parts of the row can have another result */
     if (!isfinite(spryi_value_at(args->alpha, args->vector_type, 0))) {
         const int slot = spryi_value_slot(args->vector_type), pair = spryi_index_pair(s->a.index_type, s->a.index_type);
         return runs_by_rows[slot][pair](args, err);

@@ -31,7 +31,7 @@ extern "C" {
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 800
 enum { RESIDENT_F64 = 1024, RESIDENT_F32 = 1024 };
 #else
-/* f64: the shared memory of more threads would reduce the L1 cache for x */
+/* f64 has fewer threads, because the shared memory of more threads would reduce the L1 cache for x */
 enum { RESIDENT_F64 = 1280, RESIDENT_F32 = 1536 };
 #endif
 

@@ -43,7 +43,7 @@ enum {
 };
 
 typedef struct spryi_csr_block {
-    int64_t begin, end;           /* rows; entries if the block is a piece */
+    int64_t begin, end;           /* the block is rows begin .. end - 1; a piece is entries begin .. end - 1 */
     int64_t runs_begin, runs_end; /* runs of the block; a piece has none */
     int64_t piece;                /* slot of the piece's sum in the workspace; -1: the block has whole rows */
     int64_t row;                  /* row that the piece belongs to */
@@ -169,7 +169,7 @@ typedef struct spryi_csr_range {
 /* Row blocks first .. last - 1, which one thread scatters. */
 typedef struct spryi_csr_chunk {
     int64_t first, last;
-    int64_t ranges_begin, ranges_end; /* phases: indices in `ranges` of the elements of y that the chunk sets */
+    int64_t ranges_begin, ranges_end; /* phases: ranges[ranges_begin .. ranges_end - 1] of y are set by the chunk */
     spryi_csr_range window;           /* windows: columns of the chunk's private copy */
     int64_t at;                       /* windows: offset of the copy in the workspace, in elements */
 } spryi_csr_chunk;
@@ -228,8 +228,8 @@ extern const spryi_kernel spryi_csr_scalar_cuda, spryi_csr_vector_cuda, spryi_cs
 extern const spryi_kernel spryi_csr_adaptive_atomic_cuda, spryi_csr_adaptive_cuda, spryi_csr_scatter_cuda;
 
 /*
- * Builds all auxiliary arrays of s, whose CSR arrays are set: row blocks (unless csr-k has set them) and runs. If
- * `scatters`, also chunks; else spans, if the plan will use them.
+ * Builds the auxiliary arrays of s, whose CSR arrays must be set. Builds row blocks, unless csr-k has built them, and
+ * runs. If `scatters` is true, also builds chunks. If it is false, builds spans if the plan will use them.
  */
 spry_status spryi_csr_finish(spry_context *context, spryi_csr *s, const spryi_build_request *request, bool scatters,
                              spry_error *err);

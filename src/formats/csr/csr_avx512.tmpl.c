@@ -20,8 +20,8 @@ static inline void SPRY_FNJ(put)(const spryi_csr_job *job, int64_t i, int count,
 }
 
 /*
- * Returns the first row of the groups of LANES rows. It is `begin`; if y is streamed, it is the next row whose y is
- * aligned.
+ * Returns the row at which the first full group of LANES rows begins. This is `begin` unless y is written by
+ * non-temporal stores. For such stores it is the first row from `begin` on whose element of y is aligned.
  */
 static inline int64_t SPRY_FNJ(head)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
@@ -62,8 +62,8 @@ SPRYI_INLINE VEC SPRY_FNJ(step)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V
 }
 
 /*
- * Returns sum plus the products of the next `count` <= LANES entries. `left` entries from k on can be read. Lanes past
- * `count` read entries of the next rows and are masked; this costs nothing, since the next rows need the same x.
+ * Returns sum plus the products of the next `count` <= LANES entries. `left` entries from k on can be read. If `left` is
+ * at least LANES, lanes past `count` load entries of the next rows and x for these entries, but do not add them.
  */
 SPRYI_INLINE VEC SPRY_FNJ(last_step)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t count,
                                      int64_t left, VEC sum, const int has_values)
@@ -211,7 +211,10 @@ SPRYI_INLINE void SPRY_FN(rows_of)(const spryi_csr_job *job, int64_t begin, int6
 {
     const SPRY_P *Ap = job->offsets;
     const int64_t count = Ap[end] - Ap[begin], rows = end - begin;
-    /* a few rows between strided runs would leave most of a group of LANES empty */
+    /*
+     * Short rows form groups of LANES rows with one tree of additions. Fewer than four rows would leave most of such a
+     * group empty. They are multiplied as long rows unless they are very short.
+     */
     if (count < SHORT_MEAN * rows && !(rows < 4 && count > SPRYI_TYPED(FEW_MEAN) * rows))
         SPRY_FN(short_rows)(job, begin, end, has_values);
     else
@@ -266,7 +269,7 @@ SPRYI_INLINE void SPRY_FNJ(strided_group)(const spryi_csr_job *job, int64_t i, c
     VEC sum = ZERO(), second = ZERO(), v[4];
     int64_t j = 0;
     for (; j + 4 <= length; j += 4) {
-        /* each step reads four columns, and prefetches the same number of bytes, in memory order */
+        /* a step multiplies four entries of each row, and prefetches as many bytes of values, in memory order */
         for (int64_t c = j; c < j + 4; c++) spryi_prefetch(Ax, c * column_bytes + SPRYI_AHEAD_STEPPED);
         SPRYI_JOIN(four_columns, SPRYI_TYPE_TAG)(Ax + j, length, 0xf, rows, rows == LANES, v);
         sum = FMA(v[0], MASKZ_LOAD(live, x + Aj[j]), sum);

@@ -283,7 +283,11 @@ spry_status spryi_csr_drive_scatter(const spryi_run_args *args, const spryi_csr_
     p.bytes = spry_type_bytes(args->vector_type);
     p.alpha = spryi_value_at(args->alpha, args->vector_type, 0);
     p.beta = spryi_value_at(args->beta, args->vector_type, 0);
-    /* if alpha is not 1, the sums need a vector of their own: scaling x by alpha instead could overflow or underflow */
+    /*
+     * Phases add the products to job.y. If beta is not 0, y has the values beta*y. The products can be added to these
+     * values only if alpha is 1. If alpha is not 1, job.y is the workspace. The alternative, to multiply x by alpha,
+     * could overflow or underflow.
+     */
     if (p.beta != 0 && p.alpha != 1) p.job.y = args->workspace;
     if (s->chunks.phase_count > 0)
         with_phases(&p);

@@ -571,7 +571,10 @@ static bool wants_spans(const spry_context *context, const spryi_build_request *
 spry_status spryi_csr_finish(spry_context *context, spryi_csr *s, const spryi_build_request *request, bool scatters,
                              spry_error *err)
 {
-    /* if a smaller share of the entries is in rows similar to the previous row, runs are rare and not searched for */
+    /*
+     * Minimum share of the entries in rows that repeat or shift the previous row's columns. If the share is less, runs
+     * are rare, and each block is one general run.
+     */
     static const double FEW = 0.05;
     const int64_t calls = request->options->expected_calls;
     const bool own_blocks = s->blocks.list != NULL;
@@ -693,7 +696,7 @@ static spry_status predict_csr(spry_context *context, spryi_cost *cost, const sp
     (void)context, (void)err;
     spry_arrays a = request->A->a;
     const bool same_values = a.value_type == request->value_type;
-    if (same_values && is_sorted_coo(&a)) /* the type that offsets_of_coo builds */
+    if (same_values && is_sorted_coo(&a)) /* offsets_of_coo builds 64-bit offsets */
         a.offset_type = SPRY_I64;
     else if (!same_values || a.layout != SPRY_CSR)
         a.offset_type = a.nnz <= INT32_MAX ? a.index_type : SPRY_I64;
@@ -722,7 +725,7 @@ static spry_status build_csr(spry_context *context, void *storage, const spryi_b
         SPRYI_OK_OR_RETURN(spryi_matrix_as_csr(context, &s->owned, A, request->value_type, err));
         s->a = s->owned->a;
     }
-    /* GPU kernels use only the arrays */
+    /* GPU kernels use only the CSR arrays, so the auxiliary arrays are built only for CPUs */
     if (!request->massively_parallel)
         SPRYI_OK_OR_RETURN(spryi_csr_finish(context, s, request, options->op == SPRY_TRANSPOSE, err));
     return SPRY_OK;
@@ -800,7 +803,7 @@ static spry_status build_csc(spry_context *context, void *storage, const spryi_b
     s->a.rows = s->a.columns;
     s->a.columns = rows;
     s->a.layout = SPRY_CSR;
-    if (!request->massively_parallel) /* GPU kernels use only the arrays */
+    if (!request->massively_parallel) /* GPU kernels do not use the auxiliary arrays */
         SPRYI_OK_OR_RETURN(spryi_csr_finish(context, s, request, request->options->op == SPRY_NO_TRANSPOSE, err));
     return SPRY_OK;
 }

@@ -52,7 +52,7 @@ template <typename P> static void cut(cutter *c, const P *Ap, int64_t m)
             row++;
             continue;
         }
-        const int64_t most = c->nnz_per_wg - base % CSR_SECTOR; /* loads begin at the start of a sector */
+        const int64_t most = c->nnz_per_wg - base % CSR_SECTOR; /* loads also read the sector's preceding entries */
         int64_t low = row + 1, high = m - row > c->nnz_per_wg ? row + c->nnz_per_wg : m;
         while (low < high) { /* finds the largest end with which the block has at most `most` entries */
             int64_t middle = low + (high - low + 1) / 2;
@@ -117,7 +117,8 @@ spry_status spry_cuda_row_blocks_prepare(const spryi_prepare_request *request, v
     }
     c.nnz_per_wg = SPRY_BY_TYPE(request->vector_type, V, int(row_block_shape<V>::nnz_per_wg));
     if (request->kernel_parameters[SPRYI_CSR_NNZ_PER_WG] > 0)
-        c.nnz_per_wg = 128 << (int)request->kernel_parameters[SPRYI_CSR_NNZ_PER_WG]; /* its words are 256, 512, ... */
+        /* value 1 of the parameter means 256, value 2 means 512, and so on */
+        c.nnz_per_wg = 128 << (int)request->kernel_parameters[SPRYI_CSR_NNZ_PER_WG];
     c.part = 2 * c.nnz_per_wg;
     c.vector = c.nnz_per_wg;
     if (request->kernel_parameters[SPRYI_CSR_VECTOR] > 0) c.vector = (int)request->kernel_parameters[SPRYI_CSR_VECTOR];

@@ -15,8 +15,8 @@
 #include "device/cuda/cuda_common.cuh"
 
 /*
- * Entries and threads of a row block. Its products are in shared memory. By default a thread has eight entries, all
- * loaded before the first is used; if NNZ is not 0, it is nnz_per_wg.
+ * Entries and threads of a row block. The products of the row block are in shared memory. By default a thread has eight
+ * entries, all loaded before the first is used. If NNZ is not 0, nnz_per_wg is NNZ.
  */
 template <typename V, int NNZ = 0> struct row_block_shape {
     static const int threads = NNZ > 0 || sizeof(V) == 8 ? 256 : 128;
@@ -27,7 +27,8 @@ template <typename V, int NNZ = 0> struct row_block_shape {
 
 /*
  * Column indices per sector of 32 bytes. A block with multiple rows reads its entries from the start of a sector, so
- * that it also reads the sector's entries before its first row. Together these are at most NNZ_PER_WG entries.
+ * that it also reads the sector's entries before its first row. Including these, a block reads at most NNZ_PER_WG
+ * entries.
  */
 enum { CSR_SECTOR = 8 };
 

@@ -94,7 +94,7 @@ SPRYI_INLINE void SPRY_FNJ(scatter_groups)(const spryi_csr_job *job, int64_t beg
 SPRYI_INLINE void SPRY_FNJ(plain_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group,
                                          const int has_values)
 {
-#if SPRY_IS_MIXED /* one copy per group size would be a fifth of this level's code, for little gain */
+#if SPRY_IS_MIXED /* one copy for all group sizes: a copy for each would be a fifth of this level's code */
     SPRY_FNJ(scatter_groups)(job, begin, end, has_values, group);
 #else
     SPRYI_BY_GROUP(group, SPRY_FNJ(scatter_groups), job, begin, end, has_values)

@@ -40,7 +40,8 @@ SPRYI_INLINE void SPRY_FNJ(four_columns)(const SPRY_V *Ax, int64_t j, SPRYI_TYPE
 {
     const __mmask8 low = (__mmask8)_bzhi_u32(0xf, (unsigned)columns), high = (__mmask8)(low << 4);
     for (int r = 0; r < 4; r++) {
-        const int row = r < 2 ? r : r + 2; /* row + 2 fills the upper half, from four entries earlier */
+        const int row = r < 2 ? r : r + 2;
+        /* lanes 4 to 7 are for row + 2; their load begins four elements before that row's entry j */
         const uintptr_t at = (uintptr_t)(Ax + (row + 2) * length + j) - 4 * sizeof(SPRY_V);
         v[r] = EIGHT(maskz_loadu)(row < rows ? low : 0, Ax + row * length + j);
         v[r] = EIGHT(mask_loadu)(v[r], row + 2 < rows ? high : 0, (const void *)at);

@@ -100,7 +100,7 @@ static void add_scalar(spryi_work *w, const spryi_features *f)
  */
 static void add_merge(spryi_work *w, const spryi_features *f)
 {
-    static const double ENTRIES = 4, HIDDEN = 2; /* entries per thread; iterations that other blocks hide */
+    static const double ENTRIES = 4, HIDDEN = 2; /* entries per thread; loop iterations whose time other blocks hide */
     w->chain = fmax(ENTRIES / f->lengths.mean - HIDDEN, 0);
 }
 

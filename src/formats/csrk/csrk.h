@@ -36,7 +36,10 @@ static inline int spryi_csrk_levels(const char *format)
     return k >= 2 && k <= 4 ? k : 0;
 }
 
-/* Row length that decides the case. Value 1 is the first word of parameter "by", and 2 the second. */
+/*
+ * Row length that decides the paper's case (spryi_csrk_find_case). Value 1 is the first word of parameter "by", and
+ * value 2 is the second.
+ */
 typedef enum spryi_csrk_by { SPRYI_CSRK_BY_MEAN = 1, SPRYI_CSRK_BY_LONGEST } spryi_csrk_by;
 
 /* The storage of formats csr2, csr3 and csr4. */
@@ -75,8 +78,8 @@ static inline int spryi_csr2_lanes(int64_t rows, int64_t nnz)
 }
 
 /*
- * Parameters of the formats (csrk_format.c) and of their listing kernels. A size that is set for the format overrides
- * the size that is set for the kernel.
+ * Parameters of the formats (csrk_format.c) and of the kernels csr2_listing_<level>_cpu and so on. A size that is set
+ * for the format overrides the size that is set for the kernel.
  */
 extern const spryi_parameter spryi_csrk_sizes_2[], spryi_csrk_sizes_3[], spryi_csrk_sizes_4[];
 #define SPRYI_CSRK_LISTING_PARAMETERS(k)                                                                               \

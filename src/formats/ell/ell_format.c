@@ -256,7 +256,7 @@ static bool SPRY_FN(step)(const spryi_ell *e, const spry_arrays *csr, int64_t i,
     for (int64_t r = i + 1; r < i + count; r++) differs |= e->lengths[r] ^ length;
     if (differs) return false;
     const int64_t entries = count * length;
-    if (Ap[i + count - 1] - Ap[i - 1] == entries) { /* the entries are contiguous, because no row is cut at the width */
+    if (Ap[i + count - 1] - Ap[i - 1] == entries) { /* no row before the last has more entries in CSR: contiguous */
         const SPRY_J *Aj = (const SPRY_J *)csr->indices + Ap[i];
         SPRY_J unequal = 0;
         for (int64_t k = 0; k < entries; k++) unequal |= (Aj[k] - Aj[k - length]) ^ 1;

@@ -24,7 +24,7 @@ static spry_status run_parts(const spryi_run_args *args, const spryi_kernel *ell
     const spryi_hyb *s = args->storage;
     const int slot = spryi_value_slot(args->vector_type);
     const int pair = spryi_index_pair(s->ell.a.offset_type, s->ell.a.index_type);
-    /* an infinite alpha times each part of a row can differ from alpha times their sum */
+    /* an infinite alpha must multiply the sum of a whole row: alpha times parts of the row can have another result */
     if (s->rest > 0 && !isfinite(spryi_value_at(args->alpha, args->vector_type, 0)))
         return by_rows[slot][pair](args, err);
     const spryi_ell first = spryi_hyb_ell(s);

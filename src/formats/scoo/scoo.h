@@ -27,7 +27,7 @@ enum {
     SPRYI_SCOO_GPU_SLICES = 132,           /* target number of slices on a GPU: one per multiprocessor of a large GPU */
     SPRYI_SCOO_GPU_SLICE_BYTES = 96 << 10, /* maximum bytes of y in a slice on a GPU: two slices fit in shared memory */
     SPRYI_SCOO_GPU_LEAST_HEIGHT = 32,
-    SPRYI_SCOO_GPU_DOUBLED_MEAN = 16, /* mean row length from which doubled slices, each in two parts, reduce time */
+    SPRYI_SCOO_GPU_DOUBLED_MEAN = 16, /* minimum mean row length for slices of twice the height, in two parts each */
     SPRYI_SCOO_RANGE_ENTRIES =
         16384, /* target mean number of entries of a slice in a range; with fewer, x in the cache is used too seldom */
 };
@@ -38,7 +38,7 @@ typedef struct spryi_scoo_head {
 } spryi_scoo_head;
 
 typedef struct spryi_scoo {
-    spry_arrays types; /* types of the head; the first member, as in every storage */
+    spry_arrays types; /* the types that `head` stores; the first member, as in every storage */
     spryi_scoo_head head;
     void *offsets; /* slices + 1 elements of offset_type */
     void *columns; /* nnz elements of index_type */

@@ -181,8 +181,8 @@ static void discard(const spryi_device *device, void *auxiliary)
 }
 
 /*
- * Returns the number of parts of a slice: its fraction of all entries times `wanted`, rounded, but at least 1, and so
- * few that a part has PART_ENTRIES entries.
+ * Returns the number of parts of a slice: the slice's fraction of all entries times `wanted`, rounded. If there are
+ * multiple parts, each has at least PART_ENTRIES entries.
  */
 static int64_t parts_of(int64_t entries, int64_t nnz, int64_t wanted)
 {
@@ -245,13 +245,14 @@ static spry_status build_parts(const spryi_device *device, scoo_parts *c, const 
 }
 
 /*
- * Computes ranges and lanes from a block's shared memory. Allows the kernel to use all shared memory that a block can
- * have.
+ * Sets c->ranges, c->range_rows and c->lanes so that the sums of a block fit in its shared memory. Allows the kernel to
+ * use all shared memory that a block can have.
  */
 static spry_status resolve(scoo_parts *c, const spryi_scoo_head *h, int device, int64_t lanes_word,
                            int64_t *multiprocessors, spry_error *err)
 {
-    enum { RESERVED = 1024 }; /* bytes left for the kernel's static shared memory */
+    /* bytes of a block's shared memory that are kept for the kernel's static variables and have no sums */
+    enum { RESERVED = 1024 };
     const spry_type type = (spry_type)h->value_type;
     const int64_t size = (int64_t)spry_type_bytes(type);
     int most = 0, count = 0;
@@ -289,7 +290,7 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
         discard(request->device, c);
         return status;
     }
-    /* a block with a multiprocessor of its own has the most threads; otherwise two blocks share one */
+    /* if each block has a multiprocessor of its own, blocks have MOST_THREADS; otherwise two share a multiprocessor */
     c->threads = c->part_count * c->ranges <= multiprocessors ? MOST_THREADS : MOST_THREADS / 2;
     *auxiliary = c;
     *bytes = c->part_count * (int64_t)sizeof(part);

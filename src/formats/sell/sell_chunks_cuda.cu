@@ -4,9 +4,10 @@
  * Idea: as ell_slots_cuda, chunk by chunk. A chunk has rows of about equal length, so there is little padding and lanes
  *       end together. Chunks of 32 rows, the default on a GPU, are a warp each. The warp reads all slots of the chunk,
  *       including padding, and loads 4 or 8 slots without tests before it uses the first. The row's length is tested
- *       only before x is read, so padding never multiplies x. If the entries of a chunk have at most 32 distances col -
- *       row (grids, bands, lattices), its columns are not read. The plan stores the distances once per chunk, and lane
- *       d of the warp has the d-th distance. Kinds of chunks:
+ *       only before x is read, so padding never multiplies x. The columns of a chunk are not
+ *       read if its entries have few distances col - row (grids, bands, lattices): at most 32, rising in each row, and
+ *       so few that reading them saves bytes. The plan stores the distances once per chunk, and lane d of the warp has
+ *       the d-th distance. Kinds of chunks:
  *            COMMON   all rows have all distances, in order
  *            CHOSEN   a mask of 32 bits per row selects distances
  *            COLUMNS  the columns are read
@@ -33,7 +34,8 @@ typedef struct __align__(16) sell_chunk
     uint32_t first; /* first slot, in units of 32 */
     int32_t width;  /* slots per lane */
     uint32_t kind;  /* kind; from bit 8 on, the number of distances */
-    uint32_t table; /* position in the table, in units of TABLE_UNIT, of the rising distances and then the masks */
+    /* position in the table, in units of TABLE_UNIT: the chunk's rising distances, followed by its masks if CHOSEN */
+    uint32_t table;
 }
 sell_chunk;
 enum { TABLE_UNIT = 8 };
@@ -141,7 +143,7 @@ static spry_status place_tables(const spryi_sell *s, sell_chunk *chunks, int64_t
     *units = 0;
     for (int64_t c = 0; code == cudaSuccess && c < s->chunk_count; c++) {
         const uint32_t own = on_host[c].table;
-        if (*units + own > UINT32_MAX) on_host[c].kind &= FULL; /* the chunk's columns are read */
+        if (*units + own > UINT32_MAX) on_host[c].kind &= FULL; /* becomes COLUMNS: no position left */
         on_host[c].table = (uint32_t)*units;
         if ((on_host[c].kind & KIND) != COLUMNS) *units += own;
     }

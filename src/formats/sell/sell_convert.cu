@@ -5,9 +5,9 @@
  * Idea: each row has a key: its window, then the longest length minus its length, then its position in the window. A
  *       stable sort by the window and the difference of lengths orders the rows of every window. The first lane of a
  *       chunk then has the chunk's width. A scan of the widths gives the offsets and the number of slots. The padding
- *       guard and the memory limit check this number before allocation. Slots are filled in order, a thread for each
- *       slot. If rows may remain unsorted, their slots are counted first, and the sort is skipped if it cannot save
- *       enough slots.
+ *       guard and the memory limit (storage_limits.h) check this number before allocation. Slots are filled in order, a
+ *       thread for each slot. If rows may remain unsorted, their slots are counted first, and the sort is skipped if
+ *       it cannot save enough slots.
  * Work: blocks of 2048 slots. A block finds its chunks by bisection, and each thread then finds the chunk of its slot.
  * Cost: entries are read once, slots written once, at 12 bytes (f64) or 8 (f32) each. If rows are sorted, the sort
  *       moves about 16 bytes per row for each 8 bits of the key (usually 4 passes), and 60 more bytes per row are
@@ -150,7 +150,7 @@ template <typename P> static spry_status build(spryi_conversion *c, const key_la
     uint64_t *keys = NULL;
     if (s->sigma == 1 || may_leave) SPRY_CUDA_TRY(order(c->device, s, Ap, &keys, NULL, layout, err));
     const int64_t unsorted = s->slots;
-    /* sorted chunks have at least nnz slots */
+    /* sorted chunks have at least nnz slots, so the sort is skipped if even nnz slots would save too few */
     int sorts = s->sigma > 1 && (!may_leave || spryi_sell_sorting_pays(a, a->nnz, unsorted));
     if (sorts) {
         SPRY_CUDA_TRY(key_space.make(c->device, a->rows * (int64_t)sizeof(uint64_t), "sell: keys", err));
@@ -160,7 +160,7 @@ template <typename P> static spry_status build(spryi_conversion *c, const key_la
         sorts = !may_leave || spryi_sell_sorting_pays(a, s->slots, unsorted);
         if (!sorts) {
             keys = NULL;
-            SPRY_CUDA_TRY(order(c->device, s, Ap, &keys, NULL, layout, err)); /* restores the offsets */
+            SPRY_CUDA_TRY(order(c->device, s, Ap, &keys, NULL, layout, err)); /* offsets of unsorted rows */
         }
     }
     if (!sorts) s->sigma = 1;

@@ -1,4 +1,4 @@
-/* Functions for kernels with multiple vectors, in addition to panels.h. Their templates include this file. */
+/* Functions for products with multiple vectors, in addition to panels.h. The templates of kernels include this file. */
 
 /* Loads all lanes of a register from p. */
 SPRYI_INLINE PANEL SPRY_FN(panel_all)(const SPRY_V *p)
