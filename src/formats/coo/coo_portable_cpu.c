@@ -97,7 +97,7 @@ static SPRY_V SPRY_FN(block)(const spryi_run_args *args, int64_t begin, int64_t 
         }
         sum += Ax[k] * x[Aj[k]];
     }
-    y[row] += alpha * sum; /* if the row continues, the rest is the first row of the next block */
+    y[row] += alpha * sum; /* if the row continues, its other entries are the first row of the next block */
     return first;
 }
 

@@ -62,8 +62,8 @@ SPRYI_INLINE VEC SPRY_FNJ(step)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V
 }
 
 /*
- * Returns sum plus the products of the next `count` <= LANES entries. `left` entries from k on can be read. If `left` is
- * at least LANES, lanes past `count` load entries of the next rows and x for these entries, but do not add them.
+ * Returns sum plus the products of the next `count` <= LANES entries. `left` entries from k on can be read. If `left`
+ * is at least LANES, lanes past `count` load entries of the next rows and x for these entries, but do not add them.
  */
 SPRYI_INLINE VEC SPRY_FNJ(last_step)(const SPRY_S *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t count,
                                      int64_t left, VEC sum, const int has_values)
@@ -88,7 +88,7 @@ SPRYI_INLINE VEC SPRY_FNJ(short_row)(const SPRY_S *Ax, const SPRY_J *Aj, const S
         SPRY_FNJ(fetch)(Ax, Aj, k, has_values);
         sum = SPRY_FNJ(step)(Ax, Aj, x, k, sum, has_values);
     }
-    if (k == end) return sum; /* an empty row; without this exit each would cost a step */
+    if (k == end) return sum; /* an empty row: without this return, it would take a step */
     SPRY_FNJ(fetch)(Ax, Aj, k, has_values);
     return SPRY_FNJ(last_step)(Ax, Aj, x, k, end - k, limit - k, sum, has_values);
 }

@@ -557,8 +557,8 @@ done:
 
 #ifdef SPRY_HAVE_X86
 /*
- * Returns true if AVX-512 kernels, which use spans, will run often enough. If the request names no kernel, the
- * context's SIMD level decides.
+ * Returns true if AVX-512 kernels, which use spans, will run, and will run often enough. If the request names no
+ * kernel, the kernels of the context's SIMD level will run.
  */
 static bool wants_spans(const spry_context *context, const spryi_build_request *request)
 {

@@ -53,8 +53,8 @@ typedef struct sell_auxiliary {
 /* ---- chunks of 32 rows: preparation ----------------------------------------------------------------- */
 
 /*
- * Finds the distances of a chunk. Lane d gets the d-th distance. Sets *count to the number of distances, or to -1 if
- * there are more than 32 or if the distances of a row do not rise.
+ * Finds the distances col - row of a chunk. Lane d gets the d-th distance, in rising order. Sets *count to the number
+ * of distances. Sets it to -1 if there are more than 32, or if the distances of a row do not rise or exceed 32 bits.
  */
 static __device__ void find_distances(const spryi_sell &s, const int32_t *Aj, int64_t row, int length, int width,
                                       int *count, int32_t *distance)
