@@ -8,11 +8,11 @@
  *     |                   |                   |                    the next coarsening
  *     order in groups <-- order in groups <-- order of G2          back: each group is ordered by its own edges
  *
- * Weights count rows, links count entries. The orderings of G1 and G2 measure distances in rows and sort nodes by their
- * links. At the end the order is reversed, as in RCM. Cost: the cost of RCM, and three more passes over the edges.
- * Memory: G0, and G1 and G2, which have about 1/srs and 1/(srs*ssrs) of the size of G0. Source: listing 2 of P. A.
- * Lane, J. D. Booth, Heterogeneous Sparse Matrix-Vector Multiplication via Compressed Sparse Row Format, 2022, section
- * 2.2. The aggregation is our own.
+ * The weight of a node counts rows of the matrix. The link of two nodes counts entries. The orderings of G1 and G2
+ * measure distances in rows and sort nodes by their links. At the end the order is reversed, as in RCM. Cost: the cost
+ * of RCM, and three more passes over the edges. Memory: G0, and G1 and G2, which have about 1/srs and 1/(srs*ssrs) of
+ * the size of G0. Source: listing 2 of P. A. Lane, J. D. Booth, Heterogeneous Sparse Matrix-Vector Multiplication via
+ * Compressed Sparse Row Format, 2022, section 2.2. The aggregation is our own.
  */
 #include "base/context.h"
 #include "base/error.h"
@@ -294,7 +294,7 @@ typedef struct passes {
     const node_groups *groups;
     spryi_graph *coarse;
     int32_t *work; /* memory of the lists: for each thread, 4 elements per group */
-    int32_t *kept; /* 2 * room elements per group */
+    int32_t *kept; /* per group: `room` neighbours, then `room` links */
     int32_t room;
     int threads;
 } passes;

@@ -82,8 +82,8 @@ void spryi_sort_by_degree(int32_t *nodes, int64_t count, const int32_t *degree, 
 /* ---- wide levels ------------------------------------------------------------------------------------ */
 
 /*
- * Least size of a wide level. With few threads or nodes, three passes with three barriers take longer than one pass of
- * one thread (measured with 4 threads).
+ * Least number of nodes of a wide level. With few threads or nodes, three passes with three barriers take longer than
+ * one pass of one thread (measured with 4 threads).
  */
 enum { LEVEL_NODES = 4096 };
 
@@ -182,7 +182,7 @@ typedef struct mirror_job {
     atomic_ullong sum;
 } mirror_job;
 
-/* Rows of a level's nodes, from position head on. */
+/* Arguments of write_rows: it writes the graph's rows of a level's nodes, which begin at position `head`. */
 typedef struct level_rows {
     const pattern *p;
     spryi_local *l;

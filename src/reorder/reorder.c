@@ -109,7 +109,7 @@ static spry_status check_size(const char *name, int64_t size, spry_error *err)
                             SPRYI_MOST_GROUP);
 }
 
-/* Sets the sizes of Band-k's groups: the user's, else those of the tuning. */
+/* Sets the sizes of Band-k's groups to the sizes that the user gives, else to the sizes of the tuning. */
 static spry_status resolve_sizes(settings *s, const spry_ordering_options *o, spryi_group_rule by, const spry_arrays *a,
                                  const spryi_group_table *table, spry_error *err)
 {

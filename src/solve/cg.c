@@ -504,7 +504,8 @@ static spry_status scale_b(spry_cg_plan *s, spry_error *err)
 static spry_status scale_A(spry_cg_plan *s, spry_error *err)
 {
     spry_cg_result result = {.bad_row = -1};
-    if (!s->system.A) return begin_scaled(s, 0, SPRYI_GUARD_A, err); /* an operator: continues until values overflow */
+    if (!s->system.A)
+        return begin_scaled(s, 0, SPRYI_GUARD_A, err); /* no matrix to scale: continues until values overflow */
     SPRYI_OK_OR_RETURN(spryi_cg_set_up_scaled(s, &result, err));
     s->current.columns[0].verdict = result.verdict;
     return result.verdict == SPRY_VERDICT_NONE ? begin_scaled(s, s->scaled.a, SPRYI_GUARD_A, err) : SPRY_OK;
@@ -567,7 +568,8 @@ static spry_verdict verdict_of(const spry_cg_plan *s, const spryi_cg_state *stat
  */
 static void judge_replacement(spry_cg_plan *s, double residual)
 {
-    enum { FUTILE = 8 }; /* after so many replacements in a row that gain less than 10 %, f32 has no more digits */
+    /* consecutive replacements that each lower the residual by less than 10 %, after which the verdict is stagnation */
+    enum { FUTILE = 8 };
     spryi_cg_column *column = s->current.columns;
     const spryi_cg_state *state = s->current.states;
     column->futile = residual > 0.9 * column->before_restart ? column->futile + 1 : 0;
@@ -744,8 +746,8 @@ static spry_status iterate(spry_cg_plan *s, int64_t columns, spry_error *err)
 static const double PREDICTABLE_F64 = 1e-6, PREDICTABLE_F32 = 1e-2;
 
 /*
- * Exponents of the guards' reach (iteration.h). If A and b are both near the reach, products in f32 still have no
- * subnormal elements.
+ * Exponents of `reach`, a power of two. A guard stops the iteration if a number leaves the range 1/reach to reach
+ * (iteration.h). If the entries of A and b are near 1/reach, products in f32 still have no subnormal elements.
  */
 enum { REACH_F64 = 256, REACH_F32 = 48 };
 

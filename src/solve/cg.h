@@ -45,7 +45,7 @@ typedef struct spryi_cg_scaling {
     bool may_drop_guess;  /* the first guess is finite, so x = 0 may replace it */
 } spryi_cg_scaling;
 
-enum { SPRYI_CG_MOST_BLOCK = 32 }; /* rows of a block */
+enum { SPRYI_CG_MOST_BLOCK = 32 }; /* maximal rows of a block of block Jacobi */
 
 /* The preconditioner M, except jacobi, which is part of the passes. */
 typedef struct spryi_cg_precond {
@@ -104,7 +104,7 @@ typedef struct spryi_cg_recording {
 /* A run of the plan. */
 typedef struct spryi_cg_run {
     spry_cg_run_options options;   /* the run's options; zeros are replaced by the plan's */
-    spry_spmv_run_options product; /* options of products; all work uses its stream */
+    spry_spmv_run_options product; /* options of products; all work of the run uses product.stream */
     bool is_only;                  /* the plan has no other run, so the iteration may use the caller's x */
     spry_vector x, b;              /* on the device, without gaps between columns */
     spryi_cg_state *states;        /* host copies of the device's states, one per column */
@@ -115,7 +115,7 @@ typedef struct spryi_cg_run {
 
 struct spry_cg_plan {
     spry_context *context;
-    spry_cg_options o; /* the plan's options; its texts point to format and kernel */
+    spry_cg_options o; /* the plan's options; o.format and o.kernel point to the next two arrays, or are NULL */
     char format[256], kernel[64];
     double setup_us;
     spryi_cg_system system;

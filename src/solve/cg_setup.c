@@ -307,7 +307,7 @@ static spry_status create_plan(spry_cg_plan *s, spry_spmv_plan **plan, spryi_sol
     if (asked) names->format = s->o.format; /* includes the parameters */
     names->kernel = s->o.kernel;
     names->columns = s->o.count;
-    /* csr uses device arrays in place */
+    /* like a plan of A itself, whose device arrays csr uses in place */
     if (s->scaled.A && s->system.A->a.device > 0 && !names->format && !asked) names->format = "csr";
     if (B != s->system.A && names->device == SPRY_DEVICE_DEFAULT)
         names->device = s->system.device == 0 ? SPRY_CPU : s->system.device;

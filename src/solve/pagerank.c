@@ -233,8 +233,8 @@ static bool sums_to_one(const double *sums, int64_t n, spry_type value_type)
 }
 
 /*
- * Prepares links from A, which is on the host and must outlive them. B uses the caller's arrays, `given`, if they are
- * in device memory and B is A.
+ * Prepares *links from A, which is on the host and must outlive *links. B uses the caller's arrays, `given`, if they
+ * are in device memory and B is A.
  */
 static spry_status prepare_links_on_host(spry_context *context, links *links, const spry_matrix *A,
                                          const spry_arrays *given, spry_edges edges, spry_type type, spry_error *err)
@@ -674,7 +674,7 @@ static spry_status set_up(ranking *r, spry_vector x, spry_pagerank_result *resul
                           const spry_arrays *a, spry_error *err)
 {
     spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-    info.struct_size = offsetof(spry_spmv_plan_info, baseline); /* leaves out predictions: they measure the device */
+    info.struct_size = offsetof(spry_spmv_plan_info, baseline); /* no predictions: they would measure the device */
     SPRYI_OK_OR_RETURN(spryi_vector_work_init(r->context, &r->work, r->device, r->run.stream, r->n, 1, r->x.type, err));
     SPRYI_OK_OR_RETURN(prepare_links(r, A, a, err));
     result->dangling_nodes = r->links.dangling_nodes;

@@ -134,7 +134,7 @@ spry_status spryi_solve_create_plan(spry_context *context, spry_spmv_plan **plan
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
-    info.struct_size = offsetof(spry_spmv_plan_info, baseline); /* leaves out predictions: they measure the device */
+    info.struct_size = offsetof(spry_spmv_plan_info, baseline); /* no predictions: they would measure the device */
     const int number = spryi_solve_device_number(context, names, &A->a);
     options.device = names->device;
     options.format = names->format;

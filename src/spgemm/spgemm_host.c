@@ -368,7 +368,7 @@ static int64_t room(const spry_spgemm_plan *plan, int64_t held)
     return plan->options.memory_limit_bytes > held ? plan->options.memory_limit_bytes - held : 1;
 }
 
-/* Returns the bytes of a phase's workspace. least = 1: of the smallest workspace, for one thread. */
+/* Returns the bytes of a phase's workspace. least: 1 for the smallest workspace, which one thread uses; 0 otherwise. */
 static int64_t workspace_of(const spry_spgemm_plan *plan, spryi_spgemm_phase phase, int least)
 {
     return plan->kernel->spgemm->sizes(&plan->job, phase, least).bytes;

@@ -306,8 +306,9 @@ static spry_status take_entries(spry_spgemm_plan *plan, spryi_operand *operand, 
 }
 
 /*
- * Expands the operands to all entries if they are converted only once. A plan for runs keeps a triangle, because its
- * values may change. The values of a matrix from a container in a format cannot change.
+ * Expands the operands to all entries if they are converted only once. A plan that may run again keeps a triangle,
+ * because the triangle's values may change between runs. The values of a matrix that a container stores in a format
+ * cannot change.
  */
 static spry_status take_all_entries(spry_spgemm_plan *plan, spry_error *err)
 {

@@ -221,7 +221,7 @@ static spry_status create_triple(const spryi_route *r, spry_spgemm_plan **plan, 
     SPRYI_TRY(spryi_spgemm_new_plan(&created, q, err));
     SPRYI_TRY(SPRYI_NEW(q->context, &created->triple, 1, "plan", err));
     *created->triple = (spryi_triple){.memory = {.context = q->context, .limit = q->o->memory_limit_bytes}};
-    created->shown[0] = created->shown[1] = NULL; /* bounds computed from these arrays are for one product */
+    created->shown[0] = created->shown[1] = NULL; /* no memory bounds: they would be for one product */
     created->device = r->device;
     created->result.rows = created->result.columns = q->B->a.columns;
     if (r->device->driver->host_memory && !q->o->kernel && (named || has_short_rows(&q->B->a)))

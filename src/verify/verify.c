@@ -1,7 +1,7 @@
 /*
  * Verification of products. Each product is computed again in about twice the precision (row_sum.h). The difference of
- * every element is divided by an error bound, which counts the terms of the element's sum. A ratio of at most 1 is
- * correct.
+ * every element is divided by an error bound, which grows with the number of terms of the element's sum. An
+ * element is correct if the ratio is at most 1.
  *
  * y = alpha op(A) x + beta y is checked row by row.
  *

@@ -1,7 +1,7 @@
 /*
- * Lists columns of C while rows are counted, for each value type and index pair. One thread writes the columns directly
- * into C. With more threads, the columns of a piece are stored in job->listed, after room for all products of the
- * pieces before it.
+ * Lists columns of C while rows are counted, for each value type and index pair. A single thread writes the columns
+ * directly into C. With more threads, the columns of a piece are stored in job->listed, after room for all products of
+ * the pieces before it.
  */
 
 /* Lists the marked columns of `words` words, starting at word `low`, in order. Leaves the words zero. */

@@ -42,9 +42,9 @@ typedef struct spryi_run_memory {
 
 /* The row whose order of products is stored in spryi_run_memory. */
 typedef struct spryi_ordered_row {
-    int64_t length; /* entries of A */
-    int64_t count;  /* products; 0: no row was ordered */
-    int64_t n;      /* entries of C */
+    int64_t length; /* entries of the row of A */
+    int64_t count;  /* products of the row; 0: no row was ordered */
+    int64_t n;      /* entries of the row of C */
     int64_t lanes;  /* lanes of a tile; each lane computes one group */
     int64_t a;      /* position of A's values in spryi_run_memory.values */
 } spryi_ordered_row;
@@ -53,7 +53,7 @@ typedef struct spryi_ordered_row {
 typedef struct spryi_run_progress {
     int64_t from;                    /* a run cannot begin before this row */
     int64_t misses;                  /* consecutive failures of spryi_try_run */
-    int64_t moved_from, moved_until; /* range of rows of A, within a piece, that are known to be shifted copies */
+    int64_t moved_from, moved_until; /* rows of A known to form a sequence: each is the row before, shifted */
 } spryi_run_progress;
 
 typedef struct spryi_row_run {

@@ -409,7 +409,7 @@ enum {
     AHEAD = 24,           /* entries of A between a prefetch of a row of B and its use */
     SCANNED = 2,          /* rows that span more words per product are ranked, not scanned */
     PATIENCE = 8,         /* checks of a late piece before the waiting thread sums it */
-    GROUPS_AT_ONCE = 4096 /* groups marked by 64 bytes of touched; divides the ring */
+    GROUPS_AT_ONCE = 4096 /* groups marked by 64 bytes of touched; the ring has a multiple of this number */
 };
 
 /*

@@ -2,7 +2,7 @@
  * Rows with many products or distant columns: a block per row.
  *
  * Idea: C's columns are bits of a mask from the row's first column to its last. The number of bits before a column is
- *       its position. Nothing is sorted, and values are packed.
+ *       its position. Nothing is sorted, and values are stored without gaps.
  * Work: the block reads entries of A in batches, with the selected rows of B. To compute values, 1, 2, 4 or 8 groups of
  *       warps process rows of B in turn; each lane adds one entry. Each group has its own values. Fewer groups are used
  *       if memory does not suffice. A barrier of the group between two rows replaces atomic addition. The groups'

@@ -17,7 +17,7 @@ enum {
 /* Returns the number of words of a mask if a multiprocessor runs one block; at most the words that B's columns need. */
 static inline int gpu_mask_words(const gpu_work *w)
 {
-    int64_t most = (w->shared_bytes - 1024 - 8192) / 132 * 32; /* with a summary */
+    int64_t most = (w->shared_bytes - 1024 - 8192) / 132 * 32; /* 32 words and a word of the summary have 132 bytes */
     if (most > MASK_WORDS) most = MASK_WORDS;
     const int64_t all = ceil_div(w->rows.B.cols, 32) + 1;
     return (int)(all < most ? all : most);

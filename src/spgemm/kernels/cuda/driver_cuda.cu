@@ -2,11 +2,10 @@
  * The kernel spgemm_rows_cuda finds runs, classifies the other rows, counts the entries of C, scans the counts to
  * offsets, and computes C. rows_cuda.cuh describes the classes of rows.
  *
- * Cost: 28 bytes of workspace per row (6 more if runs are searched). The columns that counting finds are kept, in at
- *       most 224 MB plus half of the sum of A's bytes and a lower bound of C's bytes. If there is a memory limit, no
- *       columns are kept. Giant rows of C need a table of masks. Counting needs memory for
- *       pairs of B's rows, if pairs save time. The host waits for the device once or twice, to read the sizes of
- *       launches.
+ * Cost: 28 bytes of workspace per row. A search for runs needs about 5 more bytes per row. The columns that counting
+ *       finds are kept, in at most 224 MB plus half of the sum of A's bytes and a lower bound of C's bytes. If there
+ *       is a memory limit, no columns are kept. Giant rows of C need a table of masks. Counting needs memory for pairs
+ *       of B's rows, if pairs save time. The host waits for the device once or twice, to read the sizes of launches.
  */
 #include "spgemm/kernels/cuda/steps_cuda.cuh"
 
@@ -51,7 +50,7 @@ static spry_status allocate_rows(spryi_device_product *product, gpu_product *own
                                                    cuda::std::plus<>(), int64_t(0), rows + 1),
                     "spgemm: scan", err);
     const int64_t each = rounded(4 * (rows + 1)), head = rounded(sizeof(gpu_row_counts));
-    /* false: A's rows are B's rows, and one array of bits serves both */
+    /* A's rows have their own array of bits for runs. If A and B have the same rows, B's array serves both */
     const bool of_piece = r->A.p.at != r->B.p.at || r->A.j != r->B.j || r->first != 0;
     const bool runs = short_rows(&r->A) && short_rows(&r->B);
     const int64_t groups = runs ? rounded((int64_t)sizeof(gpu_run) * gpu_most_groups(rows)) : 0;

@@ -3,7 +3,7 @@
  *
  * Idea: first the row's mask, and the number of columns before each of its words, are stored in a table. They cut the
  *       row into windows with equal numbers of values, as few windows as shared memory allows. In a window, values are
- *       packed, as in block_cuda.cu. Windows are independent, so many blocks share a giant row.
+ *       stored without gaps, as in block_cuda.cu. Windows are independent, so many blocks share a giant row.
  * Work: the block reads entries of A in batches, with the parts of the rows of B in the window. It processes one row of
  *       B at a time; each thread adds one entry.
  * Cost: the row's columns are read twice. Each window needs a search in each selected row of B. These rows are read

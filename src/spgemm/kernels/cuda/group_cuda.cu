@@ -2,11 +2,11 @@
  * Rows of medium size: 16 or 32 lanes share a row of A.
  *
  * Idea: C's columns are bits of words of 32 columns in shared memory. The number of bits before a column is its
- *       position in the sorted row. Columns are not sorted, and values are packed. Counting has two variants. SPAN: the
- *       row spans few words; each word has a slot, and a summary of one bit per word skips words without columns.
- *       HASH: the words that have columns are found by hashing, and are sorted. When values are computed, the columns
- *       are known. The variant is then HASH or LEVELS, whichever needs less memory. LEVELS: the words that have columns
- *       are packed, and the counts of the summary give their positions.
+ *       position in the sorted row. Columns are not sorted, and values are stored without gaps. Counting has two
+ *       variants. SPAN: the row spans few words; each word has a slot, and a summary of one bit per word skips words
+ *       without columns. HASH: the words that have columns are found by hashing, and are sorted. When values are
+ *       computed, the columns are known. The variant is then HASH or LEVELS, whichever needs less memory. LEVELS: the
+ *       words that have columns are stored without gaps, and the counts of the summary give their positions.
  * Work: a group of lanes processes one row of B at a time; each lane adds one entry. So no two lanes add to the same
  *       value, and sums keep A's order. Four rows of B, or four pieces of a long row, are loaded in advance.
  * Cost: per entry of A, B's columns are read twice, to count and to compute (three times if counting could not keep its

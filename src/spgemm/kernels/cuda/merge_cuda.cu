@@ -488,7 +488,8 @@ spry_status gpu_classify_rows(gpu_work *w, spry_error *err)
     cudaError_t code = cudaFuncSetAttribute(classify_rows, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (code != cudaSuccess) return spry_cuda_fail(err, code, "spgemm: classify rows");
     int64_t blocks = ceil_div(w->rows.rows, CLASSIFY_THREADS);
-    if (w->rows.groups && blocks > 16 * w->multiprocessors) blocks = 16 * w->multiprocessors; /* few rows may remain */
+    /* few rows may be outside of runs: more blocks could be idle */
+    if (w->rows.groups && blocks > 16 * w->multiprocessors) blocks = 16 * w->multiprocessors;
     classify_rows<<<(unsigned)blocks, CLASSIFY_THREADS, bytes, w->stream>>>(w->rows, capacity);
     return launched(err, "spgemm: classify rows");
 }

@@ -109,13 +109,13 @@ struct __align__(16) gpu_run
 /* Arrays of a chunk of rows. Element 0 is the chunk's first row. */
 struct gpu_rows {
     gpu_csr A, B;
-    int64_t first; /* row of A */
+    int64_t first; /* index in A of the chunk's first row */
     int rows;
     int32_t *counts;   /* number of entries of each row of C, and an additional 0 at the end */
     int32_t *low;      /* first word of the row's columns */
     int32_t *words;    /* words of the span; 0: merged or empty */
     int32_t *distinct; /* words of the span that have columns */
-    int32_t *products; /* at most 2^31 - 1; only of rows that are not merged */
+    int32_t *products; /* number of products of each row that is not merged, at most 2^31 - 1 */
     int32_t *list;     /* rows by class */
     int32_t *kept;     /* position in `columns` of the columns found by counting; -1: not kept */
     int32_t *columns;  /* columns_room elements */

@@ -17,7 +17,7 @@ enum {
     SORT_ENTRIES = 64, /* maximal entries of a row of A whose products are sorted */
     SORT_BITS = 9,     /* bits of a product's position; 2^SORT_BITS = HASH_PRODUCTS. Other bits are the column */
     SORT_WORDS = 1 << (32 - SORT_BITS - 5),
-    SPAN_PRODUCTS = 16384,  /* maximal products for a warp */
+    SPAN_PRODUCTS = 16384,  /* maximal products of a row that a group of lanes computes */
     GPU_BATCH_BYTES = 12288 /* static shared memory of a block, and memory that the device reserves */
 };
 
