@@ -33,7 +33,7 @@ typedef struct figure_job {
     const spry_arrays *a;
     const int64_t *row_inverse, *col_inverse, *perm;
     atomic_llong bandwidth, profile, sectors_met;
-    int64_t *met, sectors, groups, parts; /* for measure_sectors */
+    int64_t *met, sectors, groups, parts; /* used by measure_sectors; met: for each part, one element per sector */
 } figure_job;
 
 static void measure_rows(void *job, int64_t begin, int64_t end)

@@ -647,8 +647,8 @@ static spry_status refresh(spry_cg_plan *s, spry_error *err)
 }
 
 /*
- * Returns the reason that stopped the only column. If the caller's M may be out of range at the scale of b, the reason
- * is b, so that b is scaled first.
+ * Returns the reason that stopped the only column. If the caller's M may be out of range at the scale of b, returns
+ * SPRYI_B_OUT_OF_RANGE, so that b is scaled first.
  */
 static int reason_of(const spry_cg_plan *s)
 {

@@ -77,7 +77,7 @@ typedef struct spryi_cg_system {
 
 /* Plans of the products with A. */
 typedef struct spryi_cg_products {
-    spry_matrix *narrow;          /* A's values in f32 */
+    spry_matrix *narrow;          /* A, or 2^-a A, with values in f32 */
     bool narrow_is_exact;         /* no value was rounded */
     spry_spmv_plan *plan, *outer; /* plan: for iterations; outer: for b - A*x, NULL if `plan` computes both */
     spryi_solve_plan names, outer_names;

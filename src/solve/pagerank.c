@@ -280,7 +280,7 @@ static spry_status place_arrays(const spryi_vector_work *w, spry_vector *blocks,
                              m->nnz * (int64_t)spry_type_bytes(m->value_type)};
     for (int i = 0; i < 3; i++) {
         if (!copies) *arrays[i] = NULL;
-        if (bytes[i] == 0 && (copies || i == 2)) continue; /* values of a pattern */
+        if (bytes[i] == 0 && (copies || i == 2)) continue; /* nothing to copy, or a pattern without values */
         SPRYI_OK_OR_RETURN(spry_vector_create(w->context, &blocks[i], bytes[i] / 8 + 1, SPRY_F64, w->device, err));
         if (copies)
             SPRYI_OK_OR_RETURN(

@@ -155,8 +155,8 @@ static double on_gpu(const product_sizes *s)
 }
 
 /*
- * Chooses the first GPU if operands and result are in host memory and the GPU is predicted to be faster than the CPU,
- * including the start of the GPU.
+ * Chooses the first GPU if it is predicted to be faster than the CPU. Operands and result are in host memory.
+ * starts_for_one_run: the GPU must also save more time than its start takes.
  */
 static void choose_gpu(spryi_route *r, spry_context *context, const product_sizes *s, bool starts_for_one_run)
 {

@@ -50,7 +50,7 @@ typedef struct spryi_spgemm_result {
 
 /* Bytes and times that the plan reports. */
 typedef struct spryi_spgemm_costs {
-    int64_t input_bytes;   /* bytes of inputs, including outside_bytes; part of the peak */
+    int64_t input_bytes;   /* bytes of inputs, including outside_bytes; peak_bytes includes them */
     int64_t outside_bytes; /* bytes held outside of the plan that count against its memory limit */
     int64_t converted_bytes, peak_bytes, workspace_bytes;
     int64_t operand_bytes; /* maximal bytes held while operands are converted, including inputs and scratch */

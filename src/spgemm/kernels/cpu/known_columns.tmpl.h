@@ -85,7 +85,10 @@ static inline void SPRY_FN(gather_identical)(const spryi_spgemm_job *job, SPRY_V
     }
 }
 
-/* Computes the values of row i, and of the next rows with equal columns in A. Columns are known. Returns the rows. */
+/*
+ * Computes the values of row i, and of the next rows with equal columns in A. The columns of C are known. Returns the
+ * number of rows.
+ */
 static __attribute__((noinline, unused)) int64_t
 SPRY_FN(fill_values)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t i, int64_t end)
 {

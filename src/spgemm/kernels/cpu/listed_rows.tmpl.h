@@ -17,8 +17,8 @@ static inline SPRY_J *SPRY_FN(list_marked)(uint64_t *restrict mask, int64_t low,
 
 /*
  * Copies the columns of row i's products, with duplicates, and appends zeros. Returns the number of products, or -1 if
- * it exceeds SPRYI_FEW_PRODUCTS. Copies eight columns of a short row of B if it can, so that no branch depends on the
- * row's length.
+ * it exceeds SPRYI_FEW_PRODUCTS. For a row of B with at most eight columns, copies eight columns, so that the size of
+ * the copy is a constant. The last rows of B are an exception.
  */
 static inline int64_t SPRY_FN(copy_few)(const spryi_spgemm_job *job, int64_t i, SPRY_J *restrict met)
 {

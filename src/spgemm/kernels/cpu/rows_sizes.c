@@ -145,8 +145,8 @@ static bool has_moved_rows(const spry_arrays *a)
 }
 
 /*
- * Returns sizes with memory only for runs. Returns zeros for small products, where clearing the memory costs more than
- * runs save.
+ * Returns sizes with memory only for runs. Returns zeros if runs are not possible, or if the product is so small that
+ * clearing the memory costs more than runs save.
  */
 static spryi_spgemm_sizes run_sizes(const spryi_spgemm_job *job, const spryi_run_functions *runs, int64_t staged)
 {

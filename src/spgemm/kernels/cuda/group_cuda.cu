@@ -336,7 +336,7 @@ struct group_row {
     int64_t start;
 };
 
-/* Returns the group's row of the list. A group after the end of the list gets length 0, to stay with its warp. */
+/* Returns the group's row of the list. A group after the end of the list gets length 0 and runs with its warp. */
 template <int G>
 static __device__ __forceinline__ group_row row_of_group(const gpu_rows &r, const int32_t *list, int count)
 {

@@ -298,7 +298,10 @@ template <int MOST> static __device__ __forceinline__ int count_merged(const mer
     return merge_count(row, merged, r, slots, capacity, total);
 }
 
-/* Counts rows of up to MERGE_MOST entries and MERGE_PRODUCTS products. Returns 1 if the lane's row is not merged. */
+/*
+ * Counts rows of up to MERGE_MOST entries and MERGE_PRODUCTS products. Returns 1 if classify_long must process the
+ * lane's row.
+ */
 template <int MOST> static __device__ __forceinline__ int
 count_short(const gpu_rows &r, int64_t i, int64_t start, int length, int32_t *slots, int capacity, block_found *found)
 {

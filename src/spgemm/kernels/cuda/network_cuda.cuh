@@ -17,7 +17,7 @@
 
 enum {
     NET_MOST = 4,                            /* maximal entries of a row, of A and of B */
-    NET_KEYS = NET_MOST * NET_MOST,          /* product e of entry u has position u * NET_MOST + e */
+    NET_KEYS = NET_MOST * NET_MOST,          /* a_u times entry e of its row of B has position u * NET_MOST + e */
     NET_VALUES = 32 * (NET_KEYS + NET_MOST), /* values of a warp in shared memory */
     NET_BITS = 4,
     NET_COLUMNS = 1 << (31 - NET_BITS) /* maximal number of columns */

@@ -92,8 +92,8 @@ struct gpu_row_counts {
     unsigned sort_again;   /* 1 if the order of some sorted rows could not be kept */
     unsigned sample_moved; /* sampled rows of A whose columns are those of the row before, plus 1 */
     unsigned sample_same;  /* sampled columns of B that are in the same word of 32 columns as the column before */
-    unsigned groups;       /* groups of rows of runs */
-    unsigned odd;          /* rows outside of runs, if runs are searched */
+    unsigned groups;       /* number of groups (gpu_run) that runs were cut into */
+    unsigned odd;          /* number of rows outside of runs, if runs are searched */
     unsigned run_rows;     /* rows that are counted as runs */
     unsigned run_room;     /* maximal number of values in shared memory that a run needs */
 };
@@ -103,7 +103,7 @@ struct __align__(16) gpu_run
 {
     int32_t row, rows;
     int32_t after; /* rows of the run before `row` */
-    int32_t run;   /* products | columns of C << 8 | entries of A << 16, of a row; 0: not a run */
+    int32_t run;   /* counts of one row: products | entries of C << 8 | entries of A << 16; 0: not computed as a run */
 };
 
 /* Arrays of a chunk of rows. Element 0 is the chunk's first row. */

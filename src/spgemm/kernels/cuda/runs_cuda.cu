@@ -185,7 +185,7 @@ static __device__ __forceinline__ run_entry run_entry_of(const gpu_rows &r, int6
     return e;
 }
 
-/* Returns true if lane u's 32 rows of B are those of the entry before, shifted by one row. */
+/* Returns true if entry u of the row of A, in lane u, selects the row of B after the row that entry u - 1 selects. */
 static __device__ __forceinline__ bool extends_before(const run_entry &e, int length)
 {
     const int lane = threadIdx.x % 32;
@@ -302,7 +302,7 @@ static __device__ __forceinline__ void count_group(const gpu_rows &r, unsigned g
     const int64_t i = group.row;
     if (first || group.after == 0) count_run(r, i, s);
     if (lane == 0) r.groups[g].run = s->run;
-    if (s->run == 0) { /* too many products, or too wide */
+    if (s->run == 0) { /* too many products, or too wide: the rows are listed as outside of runs */
         unsigned at = 0;
         if (lane == 0) at = atomicAdd(&r.found->odd, (unsigned)group.rows);
         at = __shfl_sync(ALL_LANES, at, 0);

@@ -177,7 +177,7 @@ struct sort_row {
     int64_t start;
 };
 
-/* Returns the group's row of the list. After the end of the list, i < 0; the group only stays with its warp. */
+/* Returns the group's row of the list. A group after the end of the list gets i < 0 and runs with its warp. */
 template <int G>
 static __device__ __forceinline__ sort_row row_of_group(const gpu_rows &r, const int32_t *list, int count)
 {
