@@ -28,7 +28,7 @@
 
 /* The prepared matrix of a graph. */
 typedef struct links {
-    spry_matrix *B;      /* A or its transpose, with A's arrays; a pattern if every entry is 1 */
+    spry_matrix *B; /* A or its transpose, with arrays of A, `copies` or `transposed`; a pattern if every entry is 1 */
     spry_vector factors; /* reciprocal column sums of B, 0 for a zero column; data NULL: all 1 */
     int64_t dangling_nodes, first_dangling_node;
     double upload_us;          /* time of copies to the device */
@@ -46,7 +46,7 @@ typedef struct ranking {
     const spry_pagerank_options *o;
     spryi_solve_plan names;
     int device;
-    spry_spmv_run_options run; /* its stream orders all work */
+    spry_spmv_run_options run; /* run.stream orders all work */
     int64_t n;
     int base;          /* index base of messages */
     spry_matrix *host; /* A in host memory, if the links are built from it */

@@ -169,8 +169,8 @@ typedef struct spryi_product_memory {
     spry_status (*allocate)(spryi_device_product *product, void **pointer, int64_t bytes, const char *what,
                             spry_error *err);
     void (*release)(spryi_device_product *product, void *pointer, int64_t bytes); /* NULL is allowed */
-    void *owner;                                                                  /* a plan */
-    int64_t most_bytes; /* limit for workspace if the kernel can choose; 0: no limit */
+    void *owner;        /* the spry_spgemm_plan that counts the bytes */
+    int64_t most_bytes; /* limit for workspace whose size the kernel can choose; 0: no limit */
 } spryi_product_memory;
 
 /*

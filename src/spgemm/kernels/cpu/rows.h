@@ -48,8 +48,8 @@ enum { SPRYI_IDENTICAL_ROWS = 4 };
 enum { SPRYI_ROWS_OF_B = 3 };
 
 /*
- * Limits of one pass. LISTED: maximal products of a listed row; ENTRIES: entries of C in a buffer; BUFFERS: buffers per
- * thread, if threads may have to wait; WINDOWS: words of the dense window.
+ * Limits of one pass. LISTED: maximal products of a listed row. ENTRIES: maximal entries of C in a buffer. BUFFERS:
+ * buffers of each thread, if there are multiple threads. WINDOWS: maximal words of the dense window.
  */
 enum { SPRYI_LISTED = 1024, SPRYI_BUFFER_ENTRIES = 1 << 15, SPRYI_BUFFERS = 4, SPRYI_ONE_PASS_WINDOWS = 512 };
 
