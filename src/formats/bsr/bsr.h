@@ -15,7 +15,7 @@
  * Fill must not turn Inf or NaN of x into NaN of y. Products include fill, since 0 times a finite number changes
  * nothing. If a result of a block row is NaN, the block row is summed again in the same order, this time only the
  * entries that the masks mark. NaN then remains only where entries produce NaN. The transposed product uses the masks
- * if an element of x in the block row is not finite. Masks are not read while all numbers are finite. x and y are never
+ * if an element of x in the block row is not finite. Masks are not read if x and all sums are finite. x and y are never
  * accessed past their ends: the last elements of x are read from a copy padded with zeros.
  *
  * Invariants: offsets rise from 0 to the number of blocks. Columns rise within a block row. Fill is 0. Mask bits past
@@ -175,8 +175,8 @@ typedef struct spryi_bsr_steps {
     /* Copies the rows of block row I to CSR arrays, at the positions that `offsets` contains. */
     void (*rows)(const spryi_bsr *s, const int64_t *offsets, void *columns, void *values, int64_t I);
     /*
-     * Checks a block row read from a file; its offsets must already rise. Returns NULL or the fault. Adds the block
-     * row's number of entries to *entries.
+     * Checks a block row read from a file. The caller has checked that s->offsets rise. Returns NULL or the fault. Adds
+     * the block row's number of entries to *entries.
      */
     const char *(*fault)(const spryi_bsr *s, int64_t I, int64_t *entries);
 } spryi_bsr_steps;

@@ -285,7 +285,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     SPRY_CUDA_TRY(start(c->device, &o, a, err));
     SPRY_CUDA_TRY(survey(&o, c, a, block, err));
     if (given == 0 && block > 1 && c->guard(c->request, "bsr", &c->cost, NULL) != SPRY_OK)
-        SPRY_CUDA_TRY(survey(&o, c, a, 1, err)); /* the sample had less fill than the matrix */
+        SPRY_CUDA_TRY(survey(&o, c, a, 1, err)); /* size 1, since the matrix has more fill than the sample */
     SPRY_CUDA_TRY(c->guard(c->request, "bsr", &c->cost, err));
     SPRY_CUDA_TRY(spryi_bsr_check_sums(c->request, &s->head, a, err));
     const spryi_bsr_head *h = &s->head;

@@ -319,7 +319,7 @@ static spry_status survey(spry_context *context, spryi_bsr *s, int64_t *most, co
         block = guess.block;
     }
     SPRYI_TRY(count_blocks(context, s, A, block, longest, work, threads, most, err));
-    if (request->parameters[0] == 0 && block > 1) { /* the sample may have had less fill than the matrix */
+    if (request->parameters[0] == 0 && block > 1) { /* uses size 1 if the matrix has too much fill */
         spryi_cost cost = {0};
         spryi_bsr_cost(s, &cost);
         if (spryi_check_storage(request, "bsr", &cost, NULL) != SPRY_OK)
@@ -445,7 +445,7 @@ static int sections(void *storage, spryi_section *list)
 {
     spryi_bsr *s = storage;
     const spryi_bsr_head *h = &s->head;
-    if ((int32_t)s->types.value_type != h->value_type) s->types = types_of(h); /* after the head was read from a file */
+    if ((int32_t)s->types.value_type != h->value_type) s->types = types_of(h); /* true after a read from a file */
     const int64_t offset_bytes = (int64_t)spryi_index_type_bytes((spry_index_type)h->offset_type);
     const int64_t column_bytes = (int64_t)spryi_index_type_bytes((spry_index_type)h->index_type);
     const int64_t value_bytes = (int64_t)spry_type_bytes((spry_type)h->value_type);
@@ -546,7 +546,7 @@ static spry_status borrow_blocks(spry_context *context, void **storage, const sp
     s->head.blocks = spryi_index_count(a);
     s->types = types_of(&s->head);
     set_windows(context, s, spryi_threads(context, a->rows + s->head.blocks));
-    for (int p = 0; p < s->head.parts; p++) /* columns rise, so the windows contain all of them */
+    for (int p = 0; p < s->head.parts; p++) /* a window contains any column that is outside the matrix */
         if (s->head.window_begin[p] < 0 || s->head.window_end[p] > s->head.block_cols) {
             spryi_release(context, s);
             return SPRY_OK;

@@ -6,8 +6,8 @@
 #include "formats/bsr/bsr.h"
 
 /*
- * The row avx512-amd has the launch time of format csr. The fit gave 2.6 us, but products of small matrices take 1.6 us
- * in total.
+ * In the row avx512-amd, the launch time is that of format csr. The fitted launch time was 2.6 us, but products of
+ * small matrices take 1.6 us in total.
  */
 /* clang-format off */
 static const spryi_rates_row rates[] = {
@@ -66,7 +66,11 @@ static spry_status count_longest(spry_context *context, found_blocks *found, con
 static spry_status guess_blocks(spry_context *context, void *guess, const spryi_features *f,
                                 spryi_column_reader *reader, spry_error *err)
 {
-    static const double ADJACENT = 0.4; /* least `adjacent` of blocks; size 2 has 0.5, or 0.43 if an eighth is fill */
+    /*
+     * Least share of entries that have an entry in the next column, if the matrix has blocks. Blocks of size 2 have a
+     * share of 0.5, or 0.43 if an eighth of their values is fill.
+     */
+    static const double ADJACENT = 0.4;
     found_blocks *found = guess;
     found->blocks = (spryi_bsr_guess){.block = 1, .bytes = csr_entry_bytes(reader->csr) * (double)reader->csr->nnz};
     if (f->relations.adjacent < ADJACENT) return SPRY_OK;

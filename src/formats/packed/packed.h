@@ -32,7 +32,7 @@
  *   FULL      32 lanes with `width` entries each
  *   PADDED    some lanes have fewer than `width` entries. At most one in PADDING_LIMIT entries is missing. All slots
  *             have room for 32 lanes in `values` and, if the kind is not DIAGONALS, in `indices`. The value of a
- *             missing entry is zero. If slices may share values, it repeats the previous value of its slot. CPU kernels
+ *             missing entry is zero or, if slices may share values, the previous value of the slot. CPU kernels
  *             do not multiply values of missing entries. Padding costs bytes, but the position of an entry does not
  *             depend on the other lanes. The values of FULL and PADDED slices begin at a multiple of 32.
  *   values    the values of all slices. In a CPU plan, a slice shares the values of another slice of its group if the

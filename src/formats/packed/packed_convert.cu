@@ -23,7 +23,7 @@ enum {
     SLICES = SPRYI_PACKED_GROUP / LANES, /* most slices of a group */
     LENGTHS = SPRYI_PACKED_MOST_WIDTH + 1,
     WARPS = CONVERT_THREADS / LANES,
-    LENGTHS_OF_LANE = 8, /* lengths that a lane adds: 256 in all */
+    LENGTHS_OF_LANE = 8, /* number of lengths whose counts one lane adds; 32 lanes cover 256 lengths */
 };
 static const unsigned ALL = 0xffffffffu;
 

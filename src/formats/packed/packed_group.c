@@ -90,8 +90,8 @@ static void want_samples(spryi_column_reader *reader, int b)
 }
 
 /*
- * Returns true if most sampled block rows consist of b x b blocks. *range: index of the reader's range with the first
- * sample that may consist of blocks. Advances *range past all such samples.
+ * Returns true if most sampled block rows consist of b x b blocks. The reader has fetched the columns of each sample
+ * that may consist of blocks as one range. *range: index of the first sample's range. Advances *range past all of them.
  */
 static bool is_mostly_blocks(const spryi_column_reader *reader, int b, int64_t *range)
 {

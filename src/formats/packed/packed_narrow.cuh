@@ -1,6 +1,6 @@
 /*
  * packed_narrow, a kernel of packed_slices_cuda for lanes that are rows. The matrix has slices of different kinds, or
- * all slices are DIAGONALS of up to 8 slots.
+ * all slices are DIAGONALS with a mean of up to 8 slots.
  *
  * Idea: a slice needs three round trips to memory (for the record, for indices and values, for x) and few
  *       instructions. The time depends on the number of waiting warps and on the work of each warp. Each kind has

@@ -20,8 +20,8 @@
 #include "formats/packed/packed_device.cuh"
 
 enum {
-    PAIRS_FEW = 5,  /* largest width of the slices of a pair, if the mean width is at most 5 */
-    PAIRS_MOST = 8, /* largest width of the slices of a pair, if the mean width is greater */
+    PAIRS_FEW = 5,  /* largest width of the slices of a pair, if the mean width is at most 5 (f64: 4) */
+    PAIRS_MOST = 8, /* largest width of the slices of a pair, if the mean width is greater (not f64) */
     PAIRS_WARPS = 4,
     PAIRS_SLICES = 8, /* slices per warp */
 };

@@ -8,7 +8,10 @@
 #undef EACH_VECTOR
 #undef IS_SMALL
 #define VECTORS (32 / LANES)
-/* Rarely used types have one small instance. With AVX2, blocks also have one, since format bsr is faster for them. */
+/*
+ * Rarely used types have one small instance for all kinds of slices. With AVX2, one instance serves all block sizes,
+ * since format bsr is faster for blocks.
+ */
 #if SPRY_J_IS_64 || (SPRY_IS_MIXED && !defined EXPAND)
 #define EACH_VECTOR
 #define IS_SMALL 1

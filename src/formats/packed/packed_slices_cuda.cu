@@ -3,11 +3,12 @@
  *
  * Idea: entries on diagonals need no columns: x is read at the lane's row plus the slot's distance.
  * Work: one of five kernels, chosen by the kinds and the mean width of the slices (packed_rows.cuh). packed_pairs: all
- *       slices are DIAGONALS of up to 5 slots, or up to 8 if values have fewer than 8 bytes and there are many slices.
- *       packed_narrow: all slices are DIAGONALS of up to 8 slots, or some slices have indices. packed_diagonals:
- *       DIAGONALS of more slots, or of block rows. packed_mixed: block rows, some with indices. packed_wide: few and
- *       wide slices, some with indices. Long rows, if any, need two more launches: one with a warp for each piece, and
- *       one that adds the sums of the pieces in order (long_rows.cuh). Multiple vectors: packed_columns.
+ *       slices are DIAGONALS with a mean of up to 5 slots (4 for f64). The limit is 8 if values have fewer than 8 bytes
+ *       and there are many slices. packed_narrow: all slices are DIAGONALS with a mean of up to 8 slots, or some slices
+ *       have indices. packed_diagonals: DIAGONALS with a greater mean, or of block rows. packed_mixed: block rows,
+ *       some with indices. packed_wide: few and wide slices, some with indices. Long rows, if any, need two more
+ *       launches: one with a warp for each piece, and one that adds the sums of the pieces in order (long_rows.cuh).
+ *       Multiple vectors: packed_columns.
  * Cost: bytes of packed, x and y. Deterministic.
  * Source: slices of rows: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022; distances, masks and
  *         packed slots: this library.

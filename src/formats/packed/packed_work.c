@@ -12,8 +12,9 @@ _Static_assert(sizeof(spryi_packed_guess) <= sizeof(spryi_guess), "a guess holds
 /* ---- guess --------------------------------------------------------------------------------------------- */
 
 /*
- * Returns sampled group n of `samples`, limited to the rows to measure. A quick guess measures only the first slices of
- * a group with more than ENOUGH entries: slices with about ENOUGH entries in total, but at least SLICES.
+ * Returns sampled group n of `samples`, limited to the rows to measure. If a group has more than ENOUGH entries, a
+ * quick guess measures only the first slices of the group. These slices have about ENOUGH entries in total. At least
+ * SLICES slices are measured.
  */
 static spryi_packed_group sampled_group(const spry_arrays *csr, int64_t block, int64_t n, int64_t samples,
                                         spryi_effort effort)
@@ -32,8 +33,9 @@ static spryi_packed_group sampled_group(const spry_arrays *csr, int64_t block, i
 typedef struct sample_sums {
     int64_t rows, entries;
     int64_t slices, slots, units, long_nnz;
-    int64_t marked, diagonals; /* slices with an index per entry; slices with DIAGONALS */
-    int64_t pairs, pairs_same; /* pairs of consecutive rows with equal lengths or values; those with equal values */
+    int64_t marked, diagonals; /* marked: slices with an index per entry; diagonals: slices with DIAGONALS */
+    /* pairs of consecutive rows. pairs: with equal lengths or equal values. pairs_same: with equal values. */
+    int64_t pairs, pairs_same;
 } sample_sums;
 
 /*
@@ -127,8 +129,8 @@ static spry_status guess_slices(spry_context *context, void *guess, const spryi_
 /* ---- work and rates ------------------------------------------------------------------------------------ */
 
 /*
- * The row avx512-amd has the launch time of format csr. The fit gave 3.9 us, but products of small matrices take 2.4 us
- * in total.
+ * In the row avx512-amd, the launch time is that of format csr. The fitted launch time was 3.9 us, but products of
+ * small matrices take 2.4 us in total.
  */
 /* clang-format off */
 static const spryi_rates_row rates[] = {

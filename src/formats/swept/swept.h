@@ -5,7 +5,7 @@
  *
  *     a b . .     one block of two rows; in this example a group has 2 entries instead of 1024, a batch has 2 groups
  *     . c . d
- *                 groups           a c | b d   entries by column; b is in the second group, since a has its row's sum
+ *                 groups           a c | b d   entries by column; a and b have sum 0, hence b is in the second group
  *                 slots            a b c d     thread 0 has a and b, thread 1 c and d
  *                 column - base    0 1 1 3
  *                 sum              0 0 1 1
@@ -17,8 +17,8 @@
  *
  * A batch has 16 bytes of values for each of 1024 threads, in U groups. U is 4 for f32, 2 for f64, and 4 for a pattern,
  * which has no values. Entry `position` of group g is in slot position * U + g of the batch. A thread therefore reads
- * its U entries together, and adjacent threads have adjacent columns. If a group already has an entry with the same
- * sum, an entry is assigned to a later group.
+ * its U entries together, and adjacent threads have adjacent columns. Entries with the same sum are
+ * in different groups.
  *
  * Each row with entries has a sum. Sums are numbered in row order. A row has further sums if it has more entries than
  * half of the block's groups, or more than 12 entries in a stretch (16 * 1024 consecutive entries by column). The
@@ -92,7 +92,8 @@ typedef struct spryi_swept_sizes {
     int64_t rows, cols, nnz;
     int64_t blocks;
     int64_t batches, bitmaps, extras, shared_rows, pieces; /* lengths of arrays; pieces: of all shared rows together */
-    int64_t most_sums, sum_limit; /* most_sums: most sums of a block, including further sums; sum_limit: its limit */
+    /* most_sums: largest number of sums of a block, including further sums. sum_limit: limit of most_sums. */
+    int64_t most_sums, sum_limit;
     int32_t value_type, offset_type, index_type, reserved;
 } spryi_swept_sizes;
 

@@ -46,7 +46,7 @@ template <typename P> struct sweeping {
     const int64_t *first_sum;  /* block_count + 1: first sum of each block, over all blocks */
     spryi_swept_block *blocks; /* kernels set extras, sums and batches */
     int64_t unroll, most_sums;
-    uint32_t *most; /* per row with entries, the largest number of its entries in a stretch; 0: one sum suffices */
+    uint32_t *most; /* largest number of entries of each row in a stretch; 0: one sum suffices for every stretch */
     uint32_t *sum_count, *further; /* for each row, the number of its sums and its second sum */
     uint32_t *position;            /* for each entry, by row and column, its position in column order in its block */
     uint32_t *slot;                /* for each entry, in column order, group * GROUP + position; NONE: unassigned */

@@ -9,7 +9,7 @@ enum {
     FURTHER = 2 * SPRYI_SWEPT_THREADS /* number of sums of a block that are reserved as further sums */
 };
 
-/* Returns the number of sums, of the vectors' type, that fit the shared memory. */
+/* Returns the limit of a block's sums: the number that fits the shared memory, or the given limit if smaller. */
 static int64_t sum_limit(const spryi_build_request *request)
 {
     const int64_t bytes = request->shared_bytes > 0 ? request->shared_bytes : SPRYI_SWEPT_GPU_BYTES;
@@ -92,7 +92,7 @@ static void link_pieces(spryi_swept *s, const spryi_swept_cut *cuts)
             block->head_piece = (int32_t)s->shared_rows[h->shared_rows - 1].pieces++;
             h->pieces++;
         }
-        if (!tail || (head && to.row == from.row)) continue; /* the block's only row already has its piece */
+        if (!tail || (head && to.row == from.row)) continue; /* no shared row begins in the block */
         s->shared_rows[h->shared_rows] = (spryi_swept_shared_row){.row = to.row, .first = h->pieces++, .pieces = 1};
         block->tail_row = (int32_t)h->shared_rows++;
         block->tail_piece = 0;

@@ -28,7 +28,7 @@ typedef struct entry_slot {
     uint32_t slot, sum;
 } entry_slot;
 
-/* A storage during its build. The arrays of all members except `s` are released at the end. */
+/* A storage during its build. The arrays `before`, `cuts` and `targets` are released at the end. */
 typedef struct swept_build {
     spryi_swept *s;
     const spry_arrays *a;  /* CSR */
@@ -146,7 +146,10 @@ done:
 
 enum {
     DIGIT_BITS = 11,
-    /* at least the number of open groups; each open group after the first has an entry */
+    /*
+     * Exceeds the number of open groups. The open groups after the first have at least one entry each, and at most
+     * MOST_AHEAD entries in total.
+     */
     WINDOW = 2 * SPRYI_SWEPT_MOST_AHEAD,
     MOST_STRETCHES = SPRYI_SWEPT_MOST_ENTRIES / (SPRYI_SWEPT_STRETCH * SPRYI_SWEPT_THREADS) + 1,
     MULTIPLE_SUMS = -2, /* stored instead of a group if the row has further sums */
@@ -356,7 +359,7 @@ typedef struct fill_job {
     const swept_build *state;
     fill_fn fill;
     int32_t *owner;
-    int64_t most; /* further sums of a block */
+    int64_t most; /* largest number of further sums of a block */
 } fill_job;
 
 static void fill_some_blocks(void *job, int64_t begin, int64_t end, int part)
@@ -429,7 +432,7 @@ static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_
  */
 static spry_status refuse_early(const spryi_build_request *request, spry_error *err)
 {
-    enum { LARGE = 1 << 24 }; /* rows and entries, for which sorting takes seconds */
+    enum { LARGE = 1 << 24 }; /* number of rows plus entries of a matrix whose sorting takes seconds */
     const spry_arrays *a = &request->csr->a;
     const int64_t slot = (int64_t)spry_type_bytes(a->value_type) + (int64_t)sizeof(uint32_t);
     const int64_t limit = request->options->memory_limit_bytes;
@@ -548,14 +551,14 @@ static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *
     SPRYI_TRY(SPRYI_NEW(context, &at, a.rows + 1, "positions of rows", err));
     SPRYI_TRY(SPRYI_NEW(context, &heads, h->blocks, "positions of shared rows", err));
     SPRYI_TRY(SPRYI_NEW(context, &rows, threads * h->most_sums, "rows of sums", err));
-    a.sorted = h->shared_rows == 0 ? SPRY_KNOWN_YES : SPRY_NOT_KNOWN; /* pieces of shared rows are in stored order */
+    a.sorted = h->shared_rows == 0 ? SPRY_KNOWN_YES : SPRY_NOT_KNOWN; /* columns rise only within a piece of a row */
     memset(at, 0, (size_t)(a.rows + 1) * sizeof *at);
     block_job j = {s, &a, at, heads, rows};
     spryi_loop_in_parts(context, threads, h->blocks, 1, count_blocks, &j);
     locate_rows(s, &a, at, heads);
     spryi_loop_in_parts(context, threads, h->blocks, 1, unpack_blocks, &j);
     status = spryi_matrix_adopt(context, csr, &a, a.value_type == SPRY_PATTERN ? SPRYI_FIELD_PATTERN : SPRYI_REAL, err);
-    a = s->types; /* adopt takes the arrays, also if it fails */
+    a = s->types; /* not released below: adopt owns the arrays, also after a failure */
 done:
     spryi_release(context, at);
     spryi_release(context, heads);
@@ -594,7 +597,7 @@ const spryi_format spryi_format_swept = {
     .workspace_bytes = workspace_bytes,
     .to_csr = to_csr,
     .layout.size = sizeof(spryi_swept),
-    .layout.device_sections = spryi_swept_arrays, /* containers store CSR: cuts are for one GPU */
+    .layout.device_sections = spryi_swept_arrays, /* containers store CSR, since cuts depend on the GPU */
     .choice.estimator = &spryi_swept_estimator,
 };
 

@@ -146,7 +146,7 @@ SPRYI_SWEPT_INLINE int32_t spryi_swept_sum_bits(int64_t sums)
 
 /*
  * Returns sizes and types of CSR `a`, the limit of a block's sums, and the wanted number of blocks. If the limits
- * require more blocks, the wanted number is the number of blocks that run at the same time.
+ * require more blocks, spryi_swept_search_for wants a multiple of this number.
  */
 spryi_swept_sizes spryi_swept_sizes_of(const spryi_build_request *request, const spry_arrays *a);
 /* Returns the largest number of rows with entries that a block may have. */

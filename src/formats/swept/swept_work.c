@@ -15,7 +15,7 @@ static const spryi_rates_row rates[] = {
 static spryi_work gpu_work(const spryi_product *p)
 {
     enum { LANES = 32 };
-    static const double INDEX = 5.2; /* bytes per entry */
+    static const double INDEX = 5.2; /* bytes of an entry in addition to its value */
     const spryi_features *f = p->features;
     const double n = (double)f->nnz;
     spryi_work w = spryi_gpu_row_work(f);

@@ -52,7 +52,7 @@ static const sample_sizes *sizes_of(spryi_effort effort)
     return effort == SPRYI_FULL ? &full : &quick;
 }
 
-/* Rows of a window, and the reader's ranges with the columns of the first `wanted` rows. */
+/* Rows of a window. ranges: for each of the first `wanted` rows, the index of the reader's range with its columns. */
 typedef struct row_list {
     uint32_t *rows; /* buffer for a window */
     int64_t *ranges;
@@ -75,8 +75,8 @@ typedef struct ball {
  */
 typedef struct like_rows {
     int64_t row, distance, length;
-    int64_t range;       /* the reader's range with the row */
-    int64_t range_of[2]; /* the reader's range with the first row on each side */
+    int64_t range;       /* index of the reader's range with the row's columns */
+    int64_t range_of[2]; /* index of the reader's range with the first row on each side */
     int64_t fetched[2];  /* number of rows requested */
     int64_t same[2];     /* number of rows, from the first, with the pattern */
 } like_rows;
@@ -93,7 +93,7 @@ typedef struct guesser {
     int64_t windows;  /* number of sampled windows of each kind */
     int64_t window, per_sector, run;
     int64_t most;        /* limit of the entries counted per window */
-    int64_t all_columns; /* the reader's range with all columns; -1: not requested */
+    int64_t all_columns; /* index of the reader's range with all columns; -1: not requested */
 } guesser;
 
 /* Sums over the sampled windows of one kind. */
