@@ -150,7 +150,8 @@ typedef enum counted { ALL_OF_IT, IN_STEPS, EIGHTH_ALONE } counted;
 
 /*
  * Sets *guess to the block size with the fewest bytes in the sample. The groups of s are already set. Leaves *guess
- * unchanged if the sample has no entries. longest: length of the longest row. work: `threads` empty elements.
+ * unchanged if the sample has no entries. longest: length of the longest row. work: one element for
+ * each of the `threads` threads, without arrays.
  */
 static spry_status detect(spry_context *context, sample *s, int64_t longest, spryi_bsr_scratch *work, int threads,
                           counted how, spryi_bsr_guess *guess, spry_error *err)

@@ -28,7 +28,7 @@ template <typename S> struct column_slice {
     bool whole;      /* all lanes have all slots */
     bool prefetches; /* prefetch values: true only for the first part of the slice's first warp */
     int32_t base;    /* block column to which indices are added: lane 0's (DIAGONALS), or the slice's first (OFFSETS) */
-    int count;       /* lanes that are rows */
+    int count;       /* number of lanes that are rows */
     int64_t row;     /* row to which the lanes' rows are added */
     /* data of the slice's lane that has the index of the thread's lane in the warp: */
     int32_t distance; /* DIAGONALS: distance of the slot with this index */

@@ -9,7 +9,7 @@ typedef struct spryi_packed_view {
     bool full;
     bool dense;             /* all slots have room for 32 lanes */
     int64_t row, first;     /* row of lane 0; first column of OFFSETS */
-    int64_t values;         /* position of its values */
+    int64_t values;         /* position of the slice's values */
     const uint8_t *lengths; /* NULL: FULL, or DIAGONALS */
     const uint16_t *rows;   /* NULL: not SORTED */
     const int32_t *distances;
@@ -66,8 +66,8 @@ typedef struct spryi_packed_reader {
     const spryi_packed *s;
     spryi_packed_view v;
     int64_t before;  /* number of entries in earlier slots */
-    int slot, count; /* count: lanes that have the slot */
-    uint32_t mask;   /* lanes that have the slot */
+    int slot, count; /* count: number of lanes that have the slot */
+    uint32_t mask;   /* a bit for each lane, set if the lane has the slot */
     int64_t at;      /* value e of the block of lane l is values[at + e*stride + rank[l]] */
     int stride;
     int32_t rank[SPRYI_PACKED_LANES];

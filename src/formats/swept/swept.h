@@ -91,7 +91,7 @@ typedef struct spryi_swept_bitmap {
 typedef struct spryi_swept_sizes {
     int64_t rows, cols, nnz;
     int64_t blocks;
-    int64_t batches, bitmaps, extras, shared_rows, pieces; /* lengths of arrays; pieces: of all shared rows together */
+    int64_t batches, bitmaps, extras, shared_rows, pieces; /* lengths of arrays; pieces: total of all shared rows */
     /* most_sums: largest number of sums of a block, including further sums. sum_limit: limit of most_sums. */
     int64_t most_sums, sum_limit;
     int32_t value_type, offset_type, index_type, reserved;

@@ -77,7 +77,7 @@ typedef struct spryi_windowed_window {
     uint32_t slice;      /* first slice */
     uint32_t dictionary; /* start, in units of SPRYI_WINDOWED_DICTIONARY */
     uint32_t page;       /* first page */
-    uint16_t columns;    /* length of its dictionary */
+    uint16_t columns;    /* length of the window's dictionary */
     uint8_t run, bits;
 } spryi_windowed_window;
 

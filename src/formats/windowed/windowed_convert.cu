@@ -18,12 +18,12 @@
 /* ---- columns of a window ------------------------------------------------------------------------------- */
 
 enum {
-    /* bits of an index in the hash table. At most half of its slots are filled, and one more slot per thread */
+    /* bits of an index in the hash table. The filled slots are at most half of all slots plus one slot per thread */
     SMALL_BITS = 13,
     SMALL_TABLE = 1 << SMALL_BITS,
-    MOST_SMALL = 4096, /* columns */
+    MOST_SMALL = 4096, /* most columns of a window that the hash table holds */
     SMALL_THREADS = 512,
-    MOST_LARGE = SPRYI_WINDOWED_LANES * SPRYI_WINDOWED_LONG, /* columns */
+    MOST_LARGE = SPRYI_WINDOWED_LANES * SPRYI_WINDOWED_LONG, /* most columns of a window of one slice */
     LARGE_THREADS = 1024,
     LARGE_BYTES = MOST_LARGE * (int)sizeof(int32_t),
     OWN_LARGE = MOST_LARGE / LARGE_THREADS, /* columns per thread */

@@ -13,7 +13,7 @@
 /* Sums over the windows checked so far. staged is a maximum. */
 typedef struct totals {
     int64_t entries, rows, staged;
-    uint64_t hash; /* sum of the hashes of the rows */
+    uint64_t hash; /* sum of the hashes of the row indices */
 } totals;
 
 /* Returns what is wrong with the record and the dictionary of window w, or NULL. */
@@ -134,8 +134,9 @@ static spry_status check_sizes(const spryi_windowed *s, spry_error *err)
 
 /*
  * Checks windows from a file before any other code reads them. All addresses must be within the arrays, all columns in
- * the matrix, and the numbers of rows and entries must equal the matrix's. Rows are compared by a sum of hashes, which
- * needs no memory. A malicious file may pass with duplicate rows; products and to_csr tolerate duplicates.
+ * the matrix, and the numbers of rows and entries must equal the matrix's. The row indices are checked by the sum of
+ * their hashes, which needs no memory. A malicious file may pass with duplicate rows. Products and to_csr tolerate
+ * duplicate rows.
  */
 static spry_status check(const spry_context *context, const void *storage, spry_error *err)
 {

@@ -11,7 +11,7 @@ typedef struct spryi_windowed_view {
     const uint8_t *group;   /* group of each lane; NULL: lane l has group l */
     const uint16_t *length; /* length of each group, in runs */
     const uint32_t *words;  /* word 0 of group 0 */
-    int64_t values;         /* index of its first value */
+    int64_t values;         /* index of the slice's first value */
 } spryi_windowed_view;
 
 static inline int spryi_windowed_group(const spryi_windowed_view *v, int lane)

@@ -19,7 +19,7 @@
 /* Estimate of windowed from a sample of CSR. */
 typedef struct windowed_guess {
     double columns,
-        sectors;   /* elements of x that windows stage per entry, and the sectors (32 bytes) they are in; 0: unknown */
+        sectors;   /* per entry: elements of x that windows stage, and 32-byte sectors with such elements; 0: unknown */
     double staged; /* elements of x per window */
     double steps, ragged; /* per entry: steps of the kernel's warps, and slots that only some rows of a slice have */
     double heaviest;      /* entries plus elements of x of the heaviest sampled window, divided by the mean */
@@ -35,7 +35,7 @@ _Static_assert(sizeof(windowed_guess) <= sizeof(spryi_guess), "a guess holds it"
 
 /* ---- guess: windows of consecutive rows and balls ------------------------------------------------------ */
 
-enum { SECTOR = 32 /* bytes */, MOST_WINDOWS = 16 /* of each kind: consecutive rows, balls */ };
+enum { SECTOR = 32 /* bytes */, MOST_WINDOWS = 16 /* most sampled windows of consecutive rows, and most balls */ };
 
 /* Sizes of the samples. */
 typedef struct sample_sizes {
@@ -419,7 +419,7 @@ static spry_status prepare_list(row_list *list, spry_context *context, int64_t w
 static spry_status prepare(guesser *g, spry_context *context, spryi_column_reader *reader, spryi_effort effort,
                            spry_error *err)
 {
-    enum { ROWS_BITS = 12 }; /* bits of SPRYI_WINDOWED_MOST_ROWS */
+    enum { ROWS_BITS = 12 }; /* a set of SPRYI_WINDOWED_MOST_ROWS rows fits 2^12 slots */
     const spry_arrays *csr = reader->csr;
     const int bits = sizes_of(effort)->set_bits;
     const int64_t window = spryi_windowed_default_rows(csr->rows);
