@@ -81,8 +81,8 @@ SPRYI_PACKED_INLINE bool spryi_packed_sort_pays(int64_t unsorted, int64_t sorted
 
 /*
  * Returns the largest number of distances that the slice may have as DIAGONALS, or -1 if it cannot have that kind. Each
- * distance costs a slot, so the limit is 1.5 times the length of the longest lane. This permits 27 distances for rows
- * of 18 entries, as on the boundary of a grid with 27 neighbours.
+ * distance costs a slot, so the limit is 1.5 times the length of the longest lane, and at most 32. This permits 27
+ * distances for rows of 18 entries, as on the boundary of a grid with 27 neighbours.
  */
 SPRYI_PACKED_INLINE int spryi_packed_most_diagonals(const spryi_packed_draft *n)
 {
