@@ -138,9 +138,13 @@ static spry_status fill_arrays(void *to)
     return spry_matrix_get_arrays(A, to, NULL);
 }
 
+/* Clears available_memory_bytes, which other programs change between two calls. */
 static spry_status fill_context(void *to)
 {
-    return spry_context_get_info(context, to, NULL);
+    const spry_status status = spry_context_get_info(context, to, NULL);
+    spry_context_info *info = to;
+    if (info->struct_size >= sizeof *info) info->available_memory_bytes = 0;
+    return status;
 }
 
 static spry_status fill_report(void *to)
