@@ -4,11 +4,11 @@
 
 const inspected inspected_matrices[] = {
     {"grid5,x=900,y=900", 0.05, 0.35},                            /* balls have about 30 levels */
-    {"grid7,x=60,y=60,z=60", 0.06, 0},                            /* all rows have the same length */
+    {"grid7,x=60,y=60,z=60", 0.06, 0},                            /* most rows have the same length */
     {"grid7,x=72,y=72,z=72,order=natural,shuffle=7", 0.05, 0.55}, /* rows of a ball are scattered */
     {"fem3,x=14,y=14,z=14,dof=6", 0.25, 0},    /* more rows with equal columns than the first fetch reads */
     {"rmat,scale=15,edges=20", 0.12, 0},       /* long rows, and balls that are full after one level */
-    {"uniform,rows=60000,degree=14", 0.13, 0}, /* scattered */
+    {"uniform,rows=60000,degree=14", 0.13, 0}, /* rows have columns that are far from each other */
     {"arrow,rows=200000,width=2", 0.5, 0},     /* one row has all columns, so balls are full after one level */
     {"circuit,rows=120000", 0.06, 0},
     {"grid5,x=120000,y=2,order=natural", 1.2, 0}, /* a chain: the inspection finally fetches all columns */

@@ -248,7 +248,7 @@ static void offsets_of_another_width(void **state)
                 for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout += SPRY_CSC - SPRY_CSR) {
                     assert_int_equal(create_csr((spry_layout)layout, narrow, SPRY_I32, lines, nnz, base), SPRY_OK);
                     assert_int_equal(create_csr((spry_layout)layout, wide, SPRY_I64, lines, nnz, base), SPRY_OK);
-                    if (nnz == 0 || (empty && lines == 2)) continue; /* both widths describe a valid matrix */
+                    if (nnz == 0 || (empty && lines == 2)) continue; /* with the wrong width the matrix is also valid */
                     assert_int_equal(create_csr((spry_layout)layout, narrow, SPRY_I64, lines, nnz, base),
                                      SPRY_INVALID_MATRIX);
                     assert_int_equal(create_csr((spry_layout)layout, wide, SPRY_I32, lines, nnz, base),

@@ -33,7 +33,7 @@ static void a_block_serves_again(void **state)
     void *first = take(context, 16 * MB);
     const int64_t held = context_bytes(context), peak = context_peak_bytes(context);
     spryi_release(context, first);
-    assert_int_equal(context_bytes(context), 0); /* a cached block does not count */
+    assert_int_equal(context_bytes(context), 0); /* cached blocks are not counted */
     void *second = take(context, 15 * MB);       /* slightly smaller: reuses the same block */
     assert_ptr_equal(second, first);
     assert_int_equal(context_bytes(context), held - MB);
@@ -53,9 +53,9 @@ static void others_are_fresh(void **state)
     void *large = take(context, 32 * MB), *second = take(context, 32 * MB);
     spryi_release(context, second);
     spryi_release(context, large);
-    second = take(context, 20 * MB); /* neither cached block fits, and the cache has room for one block */
+    second = take(context, 20 * MB); /* reuses neither block of 32 MB, and frees one of them */
     assert_int_equal(context->cached_blocks.count, 1);
-    void *small = take(context, 9 * MB); /* the cached block would be mostly unused */
+    void *small = take(context, 9 * MB); /* does not reuse 32 MB for only 9 MB */
     assert_ptr_not_equal(small, large);
     assert_int_equal(context->cached_blocks.count, 1);
     spryi_release(context, take(context, MB)); /* small blocks are not kept */

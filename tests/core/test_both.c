@@ -46,7 +46,7 @@ static void other_options(void **state)
  * by A^T without a copy.
  */
 typedef struct by_columns {
-    spry_matrix *A, *B; /* A uses the array values, B uses others; A may be declared symmetric without being so */
+    spry_matrix *A, *B; /* A borrows the array `values`, B borrows `others`. A may be falsely declared symmetric. */
     int64_t nnz;
     double *values, *others;
 } by_columns;

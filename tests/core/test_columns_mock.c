@@ -153,7 +153,7 @@ static void refused_strides(void **state)
         expect_error(spry_spmv_plan_run(plan, ys, NULL, spry_vector_as_const(xs), NULL, NULL, &err), status,           \
                      argument);                                                                                        \
     } while (0)
-    REFUSE(xs = block(x, s.cols, 1), SPRY_INVALID_SIZE, "x"); /* the plan was built for more columns */
+    REFUSE(xs = block(x, s.cols, 1), SPRY_INVALID_SIZE, "x"); /* row-major, but the plan is for column-major vectors */
     REFUSE(ys = block(y, s.rows, 1), SPRY_INVALID_SIZE, "y");
     REFUSE(xs.type = SPRY_TYPE_DEFAULT, SPRY_INVALID_ARGUMENT, "x");
     const spry_const_vector untyped = {x, s.cols, 1, 1, s.cols, SPRY_TYPE_DEFAULT, 0, {0, 0}};
@@ -227,7 +227,7 @@ static void values_in_another_array(void **state)
             assert_int_equal(spry_spmv_plan_update(plan, &update, NULL), SPRY_OK);
             product_is(plan, 2);
             spry_spmv_plan_info info = plan_info(plan);
-            assert_int_equal(info.values_in_place, device == 0 && (f == 0 || f == 3)); /* csr, coo */
+            assert_int_equal(info.values_in_place, device == 0 && (f == 0 || f == 3)); /* only csr and coo on the CPU */
             assert_true(info.update_us > 0);
             for (int64_t k = 0; k < s.nnz; k++) twice[k] *= 2;
             if (info.values_in_place) product_is(plan, 4);

@@ -34,7 +34,7 @@ static void on_a_device(void **state)
             o.memory_limit_bytes = INT64_MAX;
             const spry_spmv_plan_info on_device = info_with(context, A, o);
             const int64_t stored = on_device.storage_bytes + on_device.workspace_bytes;
-            assert_int_equal(on_device.owned_bytes, stored + 64); /* the kernel's own allocation */
+            assert_int_equal(on_device.owned_bytes, stored + 64); /* the mock allocates 64 bytes for a kernel */
             assert_true(on_device.predicted_us > 0 && on_device.baseline_us > 0);
             assert_int_equal(on_device.break_even_calls == 0, f == 0);
             assert_int_equal(spryi_predict_storage(context, &figure, A, &o, NULL), SPRY_OK);
@@ -45,7 +45,7 @@ static void on_a_device(void **state)
             assert_true(host.predicted_us > on_device.predicted_us);
             o.memory_limit_bytes = host.owned_bytes;
             (void)info_with(context, A, o);
-            o.memory_limit_bytes--; /* the copies of x and y do not fit */
+            o.memory_limit_bytes--; /* one byte less than storage and copies of x and y need */
             assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_TOO_LARGE);
             assert_string_equal(err.argument, "memory_limit_bytes");
             assert_true(err.value == host.owned_bytes && err.limit == host.owned_bytes - 1);

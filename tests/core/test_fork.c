@@ -109,7 +109,7 @@ static int set_up(void **state)
     assert_non_null(mkdtemp(folder));
     snprintf(text_file, sizeof text_file, "%s/A.mtx", folder);
     assert_int_equal(spry_matrix_write(A, text_file, NULL, &fault), SPRY_OK);
-    for (int c = 0; c < 2; c++) { /* formats whose checks run in parallel */
+    for (int c = 0; c < 2; c++) { /* containers in formats that are checked on multiple threads when read */
         spry_write_options o = SPRY_INIT(spry_write_options);
         o.format = c ? "bsr" : "scoo";
         snprintf(containers[c], sizeof containers[c], "%s/%s.spry", folder, o.format);

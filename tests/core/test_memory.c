@@ -159,7 +159,7 @@ static void every_kernels_plan(void **state)
     for (int k = 0; k < spmv_kernel_count(); k++) {
         spry_kernel_info kernel = kernel_info(context, k);
         for (int input = 0; kernel.available && input < INPUTS; input++) {
-            if (!TEST_FULL && (k + input) % INPUTS != 0) continue; /* kernels of a format share most set-up code */
+            if (!TEST_FULL && (k + input) % INPUTS != 0) continue; /* tests one input per kernel */
             job j = {&sample_of_memory, input, kernel.name, SPRY_CSR, room_for_y};
             assert_true(fail_every_allocation(plan_and_run, &j, 2) >= 3); /* at least plan, storage and workspace */
         }
@@ -177,7 +177,7 @@ static void one_shots(void **state)
 
 static void verification(void **state)
 {
-    int64_t refused = 0; /* verifying CSR allocates nothing */
+    int64_t refused = 0; /* allocations for all inputs; CSR needs none */
     for (int input = 0; input < 4; input++) {
         job j = {&sample_of_memory, input, NULL, SPRY_CSR, room_for_y};
         refused += fail_every_allocation(verify, &j, 2);
@@ -247,7 +247,7 @@ static void measuring(void **state)
         assert_true(m.median_us == -77);
         refused++;
     }
-    assert_int_equal(refused, 2); /* one per vector */
+    assert_int_equal(refused, 2); /* one allocation per vector */
     spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_context_destroy(context);

@@ -350,7 +350,7 @@ static void bad_workspaces(void **state)
         if (!kernel) continue;
         spry_spmv_plan *plan = plan_of(B, kernel);
         int64_t needed = plan_info(plan).workspace_bytes;
-        if (needed == 0) { /* the format splits no row */
+        if (needed == 0) { /* no row is split, so there is no workspace to test */
             spry_spmv_plan_destroy(plan);
             continue;
         }
@@ -481,7 +481,7 @@ static void updates(void **state)
             spry_matrix *B = sample_matrix(context, &s, input);
             const char *kernel = k < 0 ? NULL : kernel_for(k, B);
             if (kernel && k % 4 != input && strncmp(kernel, "csr_", 4) != 0 && strncmp(kernel, "coo_", 4) != 0)
-                kernel = NULL; /* each conversion is tested with one input */
+                kernel = NULL; /* kernels other than csr and coo are tested with one input each */
             spry_spmv_plan *plan = kernel || k < 0 ? plan_of(B, kernel) : NULL;
             spry_matrix_destroy(B);
             tried += plan != NULL;
@@ -549,7 +549,7 @@ static void measuring(void **state)
         double gbps = 1e-3 * (double)(s->nnz * 12 + (s->rows + 1) * 4 + (s->rows + s->cols) * 8) / m.median_us;
         assert_true(fabs(m.gflops - gflops) <= 1e-9 * gflops);
         assert_true(fabs(m.gbps - gbps) <= 1e-9 * gbps);
-        assert_true((double)m.runs * m.mean_us > 19000); /* 20 batches of 1 ms */
+        assert_true((double)m.runs * m.mean_us > 19000); /* microseconds: 20 batches take about 1 ms each */
         assert_int_equal(context_bytes(context), held);
         spry_spmv_plan_destroy(plan);
         spry_matrix_destroy(B);

@@ -32,7 +32,7 @@ static spry_context *context_with(int threads)
 typedef struct tally {
     atomic_int done[MOST], elsewhere;
     pthread_t caller;
-    spryi_pool *pool; /* NULL: tasks start no tasks */
+    spryi_pool *pool; /* each task runs three more tasks in this pool; NULL: it runs none */
     int pause_ms;     /* pause of each task on other threads; if not 0, task 0 waits until one of these starts */
 } tally;
 
@@ -107,7 +107,7 @@ static void a_late_thread_is_not_asked_again_at_once(void **state)
     tally late = {.caller = pthread_self(), .pause_ms = 300}, next = {.caller = pthread_self()};
     spryi_parallel(&context->pool, 2, do_task, &late);
     assert_int_equal(late.elsewhere, 1);
-    if (context->pool.alone_until == 0) /* the pool saw no late thread, since the caller's own task was as slow */
+    if (context->pool.alone_until == 0) /* if the caller was as slow, the pool saw no late thread, so set it here */
         context->pool.alone_until = spryi_now_us() + 5e6;
     spryi_parallel(&context->pool, 2, do_task, &next);
     assert_int_equal(next.elsewhere, 0);

@@ -158,7 +158,7 @@ static void damage_is_seen(void **state)
     DAMAGED(((int32_t *)s->offsets)[1], -1);
     DAMAGED(((int32_t *)s->columns)[0], (int32_t)s->head.block_cols);
     DAMAGED(((int32_t *)s->columns)[1], ((int32_t *)s->columns)[0]);
-    DAMAGED(((uint8_t *)s->masks)[s->head.blocks * 4 - 1], 0xf); /* the last block row has one row */
+    DAMAGED(((uint8_t *)s->masks)[s->head.blocks * 4 - 1], 0xf); /* entries below the last row */
     assert_int_equal(spryi_format_bsr.check(context, s, &err), SPRY_OK);
     spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);

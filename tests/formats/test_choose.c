@@ -56,18 +56,22 @@ static void choices_of_blocks(void **state)
     enum { TWO_OF_16 = 1u << 3 | 1u << 13, HALF_OF_16 = 0xa5a5 };
     static const block_case cases[] = {
         {"rgg20,scale=14", 3, 0, "cuda", "bsr", "us a product predicted"},
-        {"rgg20,scale=11", 3, 0, "cuda", "csr",
-         "us a product predicted"}, /* small matrix: the launches of csr_merge_cuda overlap */
-        {"rgg20,scale=15", 4, TWO_OF_16, "cuda", "bsr", "us a product predicted"},  /* as in the Jacobian of a flow */
-        {"grid7,x=40,y=40,z=40", 5, 0, "cuda", "packed", "us a product predicted"}, /* few different distances */
-        {"grid7,x=20,y=20,z=20", 5, 0, "cuda", "bsr", "us a product predicted"},    /* too few slices for packed */
-        {"rgg20,scale=13", 4, HALF_OF_16, "cuda", "csr", "us a product predicted"}, /* holes cancel the savings */
+        /* The matrix is small, and the launches of csr_merge_cuda overlap. So csr is predicted to be faster. */
+        {"rgg20,scale=11", 3, 0, "cuda", "csr", "us a product predicted"},
+        /* Only 2 of the 16 values of a block are zeros. */
+        {"rgg20,scale=15", 4, TWO_OF_16, "cuda", "bsr", "us a product predicted"},
+        /* column - row has few different values. */
+        {"grid7,x=40,y=40,z=40", 5, 0, "cuda", "packed", "us a product predicted"},
+        {"grid7,x=20,y=20,z=20", 5, 0, "cuda", "bsr", "us a product predicted"}, /* too few slices for packed */
+        /* Half of the values that bsr stores would be zeros. */
+        {"rgg20,scale=13", 4, HALF_OF_16, "cuda", "csr", "us a product predicted"},
         {"rgg20,scale=12", 1, 0, "cuda", "csr", "us a product predicted"},
         {"rgg20,scale=12", 4, TWO_OF_16, "cpu", "bsr", "of csr's time a product, "},
-        {"rgg20,scale=12", 4, HALF_OF_16, "cpu", "sell", "of csr's time a product, "}, /* holes cancel the savings */
+        /* Half of the values that bsr stores would be zeros. */
+        {"rgg20,scale=12", 4, HALF_OF_16, "cpu", "sell", "of csr's time a product, "},
         {"rgg20,scale=14", 3, 0, "cpu", "bsr", "of csr's time a product, "},
         {"diagonal,rows=60000", 3, 0, "cpu", "ell", "of csr's time a product, "}, /* rows of equal length */
-        {"banded,rows=9000", 1, 0, "cpu", "packed", "of csr's time a product, "}, /* its values repeat */
+        {"banded,rows=9000", 1, 0, "cpu", "packed", "of csr's time a product, "}, /* all values are 1 */
         {"rgg20,scale=12", 1, 0, "cpu", "sell", "of csr's time a product, "},
     };
     spry_context *context = chooser(SPRYI_AVX512);
@@ -94,10 +98,11 @@ static void choices_on_a_gpu(void **state)
         {"grid7,x=80,y=80,z=80", "packed", "us a product predicted, sell ", 0},
         {"grid7,x=60,y=60,z=60", "csr", "too few calls", 3},
         {"grid7,x=60,y=60,z=60", "csr", "too few calls", 20},
-        {"grid7,x=60,y=60,z=60", "csr", "too few calls expected for an inspection", 75}, /* inspection: over 3 % */
-        {"grid7,x=80,y=80,z=80", "packed", "set-up counted over 2000", 2000},            /* a short inspection */
+        /* An inspection would take more than 3 % of the predicted time of 75 calls. */
+        {"grid7,x=60,y=60,z=60", "csr", "too few calls expected for an inspection", 75},
+        {"grid7,x=80,y=80,z=80", "packed", "set-up counted over 2000", 2000}, /* a short inspection */
         {"grid7,x=80,y=80,z=80", "packed", "set-up counted over 20000", 20000},
-        {"grid7,x=20,y=20,z=20", "sell", "csr_merge_cuda ", 0}, /* rows of equal length */
+        {"grid7,x=20,y=20,z=20", "sell", "csr_merge_cuda ", 0}, /* most rows have the same length */
         {"rgg20,scale=16", "csr", "with csr_merge_cuda", 0},
         {"rgg20,scale=19,shuffle=5", "windowed", "", 0},        /* neighbours have random indices */
         {"arrow,rows=400000", "csr", "with csr_merge_cuda", 0}, /* one dense row */

@@ -187,11 +187,11 @@ static void steps_and_holes(void **state)
     const uint32_t full = SPRYI_PACKED_DIAGONALS | SPRYI_PACKED_FULL, holes = SPRYI_PACKED_DIAGONALS;
     const uint32_t padded = SPRYI_PACKED_DIAGONALS | SPRYI_PACKED_PADDED;
     check_band(96, -1, full, full);
-    check_band(96, 3 * 40 + 1, full, full); /* in the middle */
+    check_band(96, 3 * 40 + 1, full, full); /* the missing entry is in the middle slice */
     check_band(96, 4, padded, full);
     check_band(96, 3 * 95 + 1, full, padded);
-    check_band(97, -1, full, holes);   /* one lane */
-    check_band(127, -1, full, padded); /* 31 lanes */
+    check_band(97, -1, full, holes);   /* the last slice has one row */
+    check_band(127, -1, full, padded); /* the last slice has 31 rows */
     check_band(105, -1, full, holes);
 }
 

@@ -187,7 +187,7 @@ static void one_row_is_most_of_the_matrix(void **state)
 static void repeated_columns(void **state)
 {
     rows r = rows_of(9, 400, 40000);
-    for (int64_t i = 0; i < 400; i++) add_row(&r, 100, i, i % 2); /* odd rows have each column, even rows one column */
+    for (int64_t i = 0; i < 400; i++) add_row(&r, 100, i, i % 2); /* even rows repeat 1 column, odd rows 9 columns */
     check_all(&r, "duplicates");
 }
 
@@ -212,7 +212,7 @@ static void far_columns(void **state)
 {
     spry_context *context = context_of(1);
     for (int past = 0; past < 2; past++) {
-        /* a thousand sums: 10 bits */
+        /* the index of one of a thousand sums needs 10 bits */
         const int64_t span = (int64_t)1 << 22;
         rows r = rows_of(span + 1, 1000, 1000);
         for (int64_t i = 0; i < 1000; i++) add_row(&r, 1, i < 500 ? 0 : span - 1 + past, 1);

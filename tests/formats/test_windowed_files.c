@@ -139,7 +139,7 @@ static void damage_is_seen(void **state)
     DAMAGED(s->rows[0], s->rows[1]);
     DAMAGED(s->rows[0], (uint32_t)s->a.rows);
     DAMAGED(s->rows[0], SPRYI_WINDOWED_NO_ROW);
-    DAMAGED(s->rows[0], 7);  /* the long row */
+    DAMAGED(s->rows[0], 7);  /* row 7 is the long row */
     DAMAGED(s->rows[63], 7); /* next to another row */
     DAMAGED(group[0], 1);
     DAMAGED(group[31], 31);

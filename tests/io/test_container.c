@@ -116,8 +116,8 @@ static void round_trip(spry_context *context, const spry_arrays *a)
     B = read_from(context, path, NULL);
     spry_arrays b = arrays_of(B);
     assert_same_arrays(a, &b);
-    assert_int_equal(SPRY_BORROW, b.ownership);                            /* of the mapping */
-    assert_int_equal(0, (uintptr_t)b.indices % SPRYI_CONTAINER_ALIGNMENT); /* in the mapping, no copy */
+    assert_int_equal(SPRY_BORROW, b.ownership);                            /* the arrays are memory-mapped */
+    assert_int_equal(0, (uintptr_t)b.indices % SPRYI_CONTAINER_ALIGNMENT); /* sections are aligned */
     assert_int_equal(SPRY_OK, spry_matrix_check(B, NULL, SPRY_CHECK_ALL, NULL));
     spry_matrix_destroy(B);
     size_t bytes;
@@ -141,7 +141,7 @@ static void test_round_trip(void **state)
                 for (int sorted = 0; sorted < 2; sorted++) {
                     make_sample(&s, (spry_layout)layout, (spry_type)type, pair, sorted);
                     round_trip(context, &s.a);
-                    s.a.nnz = 0; /* then without entries, and further below without rows */
+                    s.a.nnz = 0; /* the second file has no entries, the third also no rows */
                     memset(s.offsets, 0, sizeof s.offsets);
                     round_trip(context, &s.a);
                     s.a.rows = s.a.columns = 0;

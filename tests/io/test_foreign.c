@@ -8,7 +8,7 @@
 typedef struct foreign {
     const char *kind, *text;
     size_t bytes; /* 0: up to the NUL */
-    int offset;   /* of the text in the file */
+    int offset;   /* position of the text in the file */
 } foreign;
 
 static const foreign files[] = {
@@ -50,7 +50,7 @@ static void expect_refused(spry_context *context, const foreign *f, const void *
     if (status != SPRY_UNSUPPORTED || !strstr(err.message, f->kind) || !strstr(err.message, "; "))
         fail_msg("%s as %s: status %d, %s", f->kind, name, (int)status, err.message);
     assert_int_equal(SPRY_UNSUPPORTED, spry_matrix_read(context, &A, temporary_file(name, data, bytes), NULL, &err));
-    if (f->text[0] == 'M') return; /* of MATLAB's */
+    if (f->text[0] == 'M') return; /* MATLAB files are not tested as vectors */
     assert_int_equal(SPRY_UNSUPPORTED, spry_vector_read(context, &v, temporary_path(name), SPRY_F64, &err));
     assert_non_null(strstr(err.message, f->kind));
 }

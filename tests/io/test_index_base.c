@@ -98,7 +98,7 @@ static void containers(void **state)
                 MUST(spry_matrix_write(A, path, &o, err));
                 B = read_matrix(context, path, NULL);
                 spry_matrix_destroy(A);
-                A = convert_matrix(context, B, NULL); /* CSR of a format's storage */
+                A = convert_matrix(context, B, NULL); /* builds CSR from the container's storage */
                 expect_base(base, A);
                 expect_base(base, B);
                 spry_read_options narrow = SPRY_INIT(spry_read_options);
@@ -173,7 +173,7 @@ static void unsound_arrays(void **state)
         a.index_base = base;
         spry_matrix *A = create_matrix(context, &a);
         expect_message(spry_matrix_check(A, NULL, SPRY_CHECK_STRUCTURE, &err), &err, outside[base]);
-        assert_int_equal(err.value, 3); /* fields count from 0 */
+        assert_int_equal(err.value, 3); /* the fields of err count from 0 */
         expect_message(spry_matrix_check(A, NULL, SPRY_CHECK_ALL, &err), &err, outside[base]);
         spry_matrix_destroy(A);
         offsets[2] = base;

@@ -73,7 +73,7 @@ typedef struct sample {
     const char *name, *packing;
     const unsigned char *first, *second;
     size_t first_bytes, second_bytes;
-    size_t magic; /* bytes that identify the compression */
+    size_t magic; /* number of first bytes that identify the compression */
 } sample;
 
 static const sample samples[] = {

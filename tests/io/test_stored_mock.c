@@ -128,7 +128,7 @@ static void test_out_of_memory(void **state)
         assert_int_equal(0, mock.blocks);
         assert_int_equal(bytes, context_bytes(context));
     }
-    assert_true(failures >= 3); /* the arrays of ell */
+    assert_true(failures >= 3); /* the storage of ell has at least 3 arrays */
     spry_matrix_destroy(A);
     spry_matrix_destroy(B);
     spry_context_destroy(context);

@@ -96,7 +96,7 @@ static void test_csv(void **state)
 static void test_names(void **state)
 {
     static const struct {
-        const char *name, *begin; /* of the content; NULL: refused */
+        const char *name, *begin; /* begin: first bytes of the file; NULL: the name is refused */
     } cases[] = {
         {"a.mtx", "%%Matrix"},    {"a.MTX.gz", "\x1f\x8b"},
         {"a", "%%Matrix"},        {".mtx", "%%Matrix"},

@@ -30,7 +30,7 @@ void guarded_read_only(const guarded *g);
 typedef struct form {
     const char *name;
     spry_layout layout;
-    spry_known sorted; /* claim; YES becomes NO if the family is unsorted. SPRY_KNOWN_NO: COO entries are shuffled */
+    spry_known sorted; /* stated order; given_make replaces a false YES by NO. SPRY_KNOWN_NO also shuffles COO */
     int pattern;
     placement place;
     int64_t expected_calls;

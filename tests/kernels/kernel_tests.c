@@ -219,7 +219,7 @@ void same_bits_for_any_number_of_threads(void **state)
     for (int c = 0; c < 3; c++) contexts[c] = context_of(threads[c]);
     for (int number = 0; number < family_count(); number = next_met(number))
         for (int type = SPRY_F32; type <= SPRY_F64; type++) {
-            if ((number + type) % 2 == 0) continue; /* one type for each */
+            if ((number + type) % 2 == 0) continue; /* one type for each family */
             material s;
             set_up(&s, number, (spry_type)type, tested_op);
             size_t bytes = (size_t)s.y_length * spry_type_bytes(s.type);
@@ -265,7 +265,7 @@ void unused_x_does_not_matter(void **state)
     int64_t poisoned = 0;
     for (int number = 0; number < family_count(); number = next_met(number))
         for (int type = SPRY_F32; type <= SPRY_F64; type++) {
-            if ((number + type) % 2 == 0) continue; /* one type for each */
+            if ((number + type) % 2 == 0) continue; /* one type for each family */
             material s;
             set_up(&s, number, (spry_type)type, tested_op);
             guarded bad = vector_make(s.x_numbers, s.x_length, s.type, AT_END);
@@ -318,7 +318,7 @@ static void check_not_finite(const material *s, const trial *t, double alpha, co
         if (s->with_values.entries[i] == 0)
             sum = 0;
         else if (fabsl(sum) <= reference_bound(&s->with_values, s->type, i, 1, 0, 0))
-            continue; /* its sign may differ */
+            continue; /* rounding may change the sign of the sum, so y is not checked */
         double expected = sum == 0 ? (double)NAN : alpha * (sum < 0 ? -1 : 1);
         if (isnan(expected) ? !isnan(got) : got != expected)
             fail_msg("%s: alpha %g, row %lld: %g, expected %g", describe(t), alpha, (long long)i, got, expected);

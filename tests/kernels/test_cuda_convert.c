@@ -107,7 +107,7 @@ static void compare(const char *what, const spry_spmv_plan *plan, void *host)
         unsigned char *got = malloc(bytes + 1);
         if (!got) abort();
         if (!ours[s].array)
-            memcpy(got, ours[s].inside, bytes); /* of the struct, which is on the host */
+            memcpy(got, ours[s].inside, bytes); /* a field of the storage struct, which is on the host */
         else if (bytes > 0)
             OK(cudaMemcpy(got, *ours[s].array, bytes, cudaMemcpyDeviceToHost));
         const unsigned char *wanted = ours[s].array ? *theirs[s].array : theirs[s].inside;
@@ -189,7 +189,8 @@ static void try_matrix(spry_context *context, const char *name, const spry_array
         const int with_parameters = strchr(cases[n].format, ':') != NULL;
         if (plain_only && with_parameters) continue;
         for (int device = 0; device < 2; device++) {
-            if (with_parameters && (n + rotation) % 2 != device) continue; /* A only in host or only in device memory */
+            /* A format with parameters is tested with A in only one of the two memories. */
+            if (with_parameters && (n + rotation) % 2 != device) continue;
             snprintf(what, sizeof what, "%s, %s, %s, %s offsets, in %s memory", cases[n].format, name,
                      spry_type_name(a->value_type), a->offset_type == SPRY_I32 ? "32-bit" : "64-bit",
                      device ? "device" : "host");
@@ -223,8 +224,8 @@ static void every_family(void **state)
     for (int number = 0, rotation = 0; number < family_count(); number = family_next(number, 1), rotation++) {
         family f = family_make(number);
         for (int variant = rotation % 3; variant < 6; variant += 3) {
-            try_family(context, &f, variant, 0, rotation, NULL);                     /* the guard refuses some */
-            try_family(context, &f, variant, (int64_t)64 << 20, rotation + 1, NULL); /* replaces the guard */
+            try_family(context, &f, variant, 0, rotation, NULL); /* the padding guard refuses some formats */
+            try_family(context, &f, variant, (int64_t)64 << 20, rotation + 1, NULL); /* 64 MB replaces the guard */
         }
         family_free(&f);
     }

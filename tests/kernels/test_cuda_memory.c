@@ -41,7 +41,7 @@ static void give_back(hog *h)
 /* A kernel's plan fails until enough memory is free. Each failure returns the status and leaks nothing. */
 static void starve(spry_context *context, const spry_matrix *A, const char *kernel, spry_op op)
 {
-    enum { STEP = 4 * MIB, MOST = 512 * MIB, SLACK = 4 * MIB }; /* SLACK: the driver's own blocks of small arrays */
+    enum { STEP = 4 * MIB, MOST = 512 * MIB, SLACK = 4 * MIB }; /* SLACK: bytes that the driver may keep allocated */
     spry_spmv_options options = gpu_options(kernel, op, 0);
     spry_spmv_plan_destroy(gpu_plan(context, A, kernel, op, 0)); /* loads the kernels */
     (void)spry_context_trim(context);                            /* otherwise the plan could reuse this memory */
@@ -78,7 +78,7 @@ static void out_of_device_memory(void **state)
     int64_t before = free_memory();
     int index = 0;
     const int64_t room_for_tests = (int64_t)1 << 30;
-    if (before > room_for_tests) { /* so that each step needs little memory */
+    if (before > room_for_tests) { /* occupies all but 1 GiB, so that starve has less to fill */
         OK(cudaMalloc(&most.blocks[0], (size_t)(before - room_for_tests)));
         most.count = 1;
     }
@@ -153,7 +153,7 @@ static void matrix_in_device_memory(void **state)
         (void)spry_context_trim(context);
         int64_t before = free_memory(), host = context_peak_bytes(context);
         spry_spmv_plan *plan = gpu_plan(context, A, kernels[k], SPRY_NO_TRANSPOSE, 0);
-        assert_true(before - free_memory() < 40 * MIB); /* x, y and row indices */
+        assert_true(before - free_memory() < 40 * MIB); /* the plan allocates only x, y and row indices */
         assert_true(host < 40 * MIB);
         assert_int_equal(spry_spmv_plan_run(plan, (spry_vector){.data = y, .length = ROWS, .type = SPRY_F64}, NULL,
                                             (spry_const_vector){.data = ones, .length = ROWS, .type = SPRY_F64}, NULL,

@@ -23,7 +23,7 @@ static spry_measurement measure(const spry_matrix *A, const char *format, char c
     if (status == SPRY_OK) status = spry_spmv_plan_measure(plan, &m, &err);
     if (status == SPRY_OK) status = spry_spmv_plan_get_info(plan, &info, &err);
     if (status == SPRY_TOO_LARGE)
-        m.median_us = INFINITY; /* padding: no candidate */
+        m.median_us = INFINITY; /* refused because of padding, so never the best format */
     else if (status != SPRY_OK)
         fail_msg("%s: %s", format ? format : "auto", err.message);
     if (chosen) snprintf(chosen, 16, "%s", status == SPRY_OK ? info.format : "");

@@ -18,7 +18,7 @@ int main(void)
     tested_briefly = 1; /* the mock device serves to test the calls of kernels; its kernels are simple loops */
     for (mock.converts = 0; mock.converts < 2; mock.converts++)
         for (int transposed = 0; transposed < 2; transposed++) {
-            if (INSTRUMENTED && transposed == mock.converts) continue; /* two of the four are enough */
+            if (INSTRUMENTED && transposed == mock.converts) continue; /* runs two of the four combinations */
             tested_op = transposed ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
             failed += cmocka_run_group_tests_name(transposed ? "transposed" : "plain", tests, NULL, NULL);
         }

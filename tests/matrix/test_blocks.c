@@ -315,7 +315,7 @@ static void reports(void **state)
     a = block_arrays();
     a.indices = repeated;
     A = create_matrix(*state, &a);
-    values[2 * BLOCK * BLOCK + 4] = INFINITY; /* block row 2: row 2 * BLOCK + 4 % BLOCK */
+    values[2 * BLOCK * BLOCK + 4] = INFINITY; /* element (1, 1) of block 2, in row 2 * BLOCK + 1 */
     MUST(spry_matrix_check(A, &r, SPRY_CHECK_ALL, err));
     assert_int_equal(1, r.duplicates);
     assert_int_equal(1, r.not_finite);

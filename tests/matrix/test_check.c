@@ -163,7 +163,7 @@ static void bad_offsets_and_entries(void **state)
     r.unsorted = 1;
     r.first_unsorted = 2;
     r.first_unsorted_major = 0;
-    s.values[4] = NAN; /* of no row */
+    s.values[4] = NAN; /* in row 2, but values of all entries are checked */
     r.not_finite = 1;
     r.first_not_finite = 4;
     expect_fault(s.csr, &r, "offsets", 12, 9, "offsets[2] = 12 is past nnz = 9");

@@ -67,7 +67,7 @@ static void every_pattern_of_bits(void **state)
  */
 static void check_between(layout l)
 {
-    const unsigned largest = ((1u << l.exponent_bits) - 1) << l.fraction_bits; /* of infinity */
+    const unsigned largest = ((1u << l.exponent_bits) - 1) << l.fraction_bits; /* the bits of infinity */
     for (unsigned bits = 0; bits < largest; bits++) {
         const double low = value_of(l, bits);
         const double high = bits + 1 < largest ? value_of(l, bits + 1) : 2 * low - value_of(l, bits - 1);

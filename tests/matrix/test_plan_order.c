@@ -408,7 +408,7 @@ static void bandk_makes_the_groups(void **state)
         const int64_t equal = (a.rows + 11) / 12, super = (equal + 3) / 4;
         const int64_t more = found.groups->sr_count - equal + (k == 3 ? found.groups->ssr_count - super : 0);
         assert_true(more != 0);
-        /* The tolerance is for blocks and runs, which need little memory compared with the groups. */
+        /* The tolerance of 4096 bytes is for the blocks and runs of rows, whose numbers also differ. */
         assert_true(llabs(p.info.storage_bytes - q.info.storage_bytes) < 8 * llabs(more) + 4096);
         assert_true(p.info.owned_bytes >= a.nnz * 12 + (a.rows + 1) * 4 + 8 * found.groups->sr_count + 8 * a.rows);
         check_product(*state, A, &p, SPRY_NO_TRANSPOSE, 1, 0, o.format);

@@ -118,7 +118,8 @@ static void symmetry(void **state)
             test_form form = test_form_number(f);
             test_entry entries[16];
             int64_t nnz = parse_entries(entries, cases[c].entries);
-            for (int64_t k = 0; k < nnz && form.layout == SPRY_CSC; k++) { /* rows of the transpose */
+            /* CSC needs entries in column order, so the entries are transposed. */
+            for (int64_t k = 0; k < nnz && form.layout == SPRY_CSC; k++) {
                 int64_t i = entries[k].i;
                 entries[k].i = entries[k].j;
                 entries[k].j = i;
@@ -128,7 +129,8 @@ static void symmetry(void **state)
             if (s.pattern_symmetric != cases[c].pattern) fail_msg("%s (form %d): pattern", cases[c].entries, f);
             if (s.pattern_symmetry != mirrored(entries, nnz)) fail_msg("%s (form %d): share", cases[c].entries, f);
             if (form.value_type == SPRY_PATTERN) {
-                const int is_two = strstr(cases[c].entries, "0 1 2, 0 1 3") != NULL; /* two entries count as 2 */
+                /* In a pattern every entry counts as 1, so the two entries at (0, 1) have the sum 2. */
+                const int is_two = strstr(cases[c].entries, "0 1 2, 0 1 3") != NULL;
                 assert_int_equal(s.value_symmetric, is_two ? SPRY_KNOWN_NO : cases[c].pattern);
             } else if (s.value_symmetric != cases[c].value) {
                 fail_msg("%s (form %d): values", cases[c].entries, f);

@@ -89,7 +89,7 @@ static void test_faults(void **state)
             test_set_index((void *)(uintptr_t)a.row_indices, f.index_type, 6, -1);
             check(context, &a, SPRY_INVALID_MATRIX);
         } else {
-            test_set_index((void *)(uintptr_t)a.offsets, f.offset_type, 2, 2); /* after 3 */
+            test_set_index((void *)(uintptr_t)a.offsets, f.offset_type, 2, 2); /* less than offsets[1], which is 3 */
             check(context, &a, SPRY_INVALID_MATRIX);
             test_set_index((void *)(uintptr_t)a.offsets, f.offset_type, 2, COUNT + 1);
             check(context, &a, SPRY_INVALID_MATRIX);
