@@ -79,7 +79,7 @@ static void both_orders(void **state)
                 multiply(plan, row_major, 2, -1);
                 multiply(plan, row_major, 0, 3);
                 multiply(plan, row_major, 0, 0);
-                if (row_major) multiply(plan, 0, 2, 1); /* contiguous columns also work */
+                if (row_major) multiply(plan, 0, 2, 1); /* column-major vectors also work */
                 spry_spmv_plan_destroy(plan);
             }
 }

@@ -8,7 +8,7 @@
 #include "matrix/matrix.h"
 #include "mock/mock.h"
 
-enum { MOST_GATHERS = 60 }; /* limit for a chain; other matrices need 9 to 36 gathers */
+enum { MOST_GATHERS = 60 }; /* limit; matrices other than the chain of inspection_support.c need 9 to 36 */
 
 /* Asserts that the fetched share is at most the matrix's limit, and that all memory is freed. */
 static void inspect(spry_context *context, const inspected *l)

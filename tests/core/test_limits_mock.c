@@ -172,7 +172,8 @@ static void refused_before_work(void **state)
 {
     enum { ROWS = 64, NNZ = 1 << 25 };
     spry_context *context = context_of(1);
-    int32_t *columns = calloc(NNZ, sizeof *columns), offsets[ROWS + 1]; /* never accessed: uses no physical memory */
+    /* The elements of columns are never accessed, so they use no physical memory. */
+    int32_t *columns = calloc(NNZ, sizeof *columns), offsets[ROWS + 1];
     float *values = calloc(NNZ, sizeof *values);
     spry_matrix *A = NULL;
     spry_spmv_plan *plan = NULL;

@@ -426,7 +426,7 @@ static int comes_to(int count)
 static void contexts_end_with_their_threads(void **state)
 {
     enum { ROUNDS = INSTRUMENTED ? 100 : 1000 };
-    int before = 0; /* threads without the pool's; a sanitizer starts its own thread when the first thread starts */
+    int before = 0; /* threads outside the pool, counted after the first start, when sanitizers also start one */
     for (int round = 0; round < ROUNDS; round++) {
         spry_context *context = context_with(3);
         assert_true(each_once(&context->pool, 3));

@@ -14,7 +14,7 @@ typedef struct runner {
     const spry_spmv_plan *plan;
     pthread_barrier_t *start;
     int64_t workspace_bytes;
-    int brings; /* 1: passes its own workspace */
+    int brings; /* 1: the thread passes its own workspace to every run; 0: none */
     int failed, other;
 } runner;
 

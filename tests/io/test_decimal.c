@@ -229,7 +229,7 @@ static void test_shortest(void **state)
                                     9.999e-6,
                                     123456.789e3};
     for (size_t v = 0; v < sizeof values / sizeof values[0]; v++) check_written(values[v]);
-    for (int e = -1074; e < 1024; e++) check_written(ldexp(1, e)); /* the neighbour below is nearer */
+    for (int e = -1074; e < 1024; e++) check_written(ldexp(1, e)); /* below a power of two, doubles are closer */
     for (int t = 0; t < 100000; t++) {
         double x;
         uint64_t bits = next_random(&random_state);

@@ -137,7 +137,7 @@ static void test_patterns(void **state)
             assert_same_matrix(A, C);
             expect_text(C, texts[t]);
             spry_matrix_destroy(B);
-            B = read_from(context, path, SPRY_F32); /* ones, if values are requested */
+            B = read_from(context, path, SPRY_F32); /* f32 values are requested, so entries get the value 1 */
             spry_arrays b = arrays_of(B);
             for (int64_t k = 0; k < b.nnz; k++) assert_true(((const float *)b.values)[k] == 1);
             spry_matrix_destroy(A);

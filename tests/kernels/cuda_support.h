@@ -17,7 +17,7 @@ typedef struct problem {
  * results.
  */
 problem problem_make(spry_type type, int exact);
-problem problem_square(spry_type type, int exact); /* the same with 700 columns */
+problem problem_square(spry_type type, int exact); /* like problem_make, but with 700 rows and 700 columns */
 void problem_free(problem *p);
 spry_arrays problem_arrays(const problem *p);
 spry_matrix *problem_matrix(spry_context *context, const problem *p);

@@ -416,8 +416,8 @@ static void after_a_refused_call(void **state)
 }
 
 /*
- * If the memory limit is too small, the refusal of "auto" states the bytes that it needs. "auto" is never refused
- * because csr has no kernel for transposed products.
+ * If the memory limit is too small, the refusal of "auto" states the bytes that it needs. The reason of a refusal is
+ * never that csr has no kernel for transposed products.
  */
 static void limits_of_transposed_products(void **state)
 {

@@ -39,11 +39,11 @@ static void kept_and_given_back(void **state)
         void *block = allocate(context, bytes);
         const int64_t with = free_memory();
         assert_true(before - with >= bytes);
-        assert_int_equal(spry_context_trim(context), 0); /* in use */
+        assert_int_equal(spry_context_trim(context), 0); /* the block is in use */
         spry_device_free(context, 1, block);
-        assert_int_equal(free_memory(), with); /* kept */
+        assert_int_equal(free_memory(), with); /* the pool keeps the block */
         spry_device_free(context, 1, allocate(context, bytes - MIB));
-        assert_int_equal(free_memory(), with); /* reused for a smaller block */
+        assert_int_equal(free_memory(), with); /* a smaller block reuses its memory */
         const int64_t cached = context_cached_bytes(context);
         const int64_t freed = spry_context_trim(context);
         if (freed < bytes || freed > cached)
@@ -54,7 +54,7 @@ static void kept_and_given_back(void **state)
         assert_int_equal(spry_context_trim(context), 0);
         spry_device_free(context, 1, allocate(context, bytes));
         spry_context_destroy(context);
-        assert_true(before - free_memory() >= bytes); /* kept for the other context */
+        assert_true(before - free_memory() >= bytes); /* the pool keeps memory while `other` exists */
         spry_context_destroy(other);
         assert_int_equal(free_memory(), before);
     }

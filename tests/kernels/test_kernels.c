@@ -45,7 +45,7 @@ static void comparator_rejects(void **state)
                 double bound = (double)reference_bound(r, s.type, i, alpha, beta, before);
                 const double bad[] = {right + 3 * bound, right - 3 * bound, NAN, INFINITY, before};
                 for (int b = 0; b < 5; b++) {
-                    if (b == 4 && fabs(before - right) < 2 * bound) continue; /* no error, by chance */
+                    if (b == 4 && fabs(before - right) < 2 * bound) continue; /* y_before is near the result */
                     set_number(y.data, s.type, i, bad[b]);
                     c = reference_compare(r, s.type, alpha, beta, s.before.data, y.data);
                     if (c.wrong != 1 || c.worst_row != i)
