@@ -89,7 +89,7 @@ static void follow_the_ranks(void **state)
         const spry_spmv_plan_info wide = plan_info(plan);
         if (cases[c].more > 0) /* coo and scoo multiply one vector at a time, so 3 vectors take about 3 times as long */
             assert_true(wide.predicted_us > 1.5 * info.predicted_us && wide.predicted_us < 3.03 * info.predicted_us);
-        else /* csr reads the matrix once for 3 vectors. packed also copies the vectors to row-major. */
+        else /* csr reads column-major vectors in place, packed first copies them to row-major */
             assert_true(wide.predicted_us > info.predicted_us &&
                         wide.predicted_us < (cases[c].more == 0 ? 2.95 : 4) * info.predicted_us);
         spry_spmv_plan_destroy(plan);
