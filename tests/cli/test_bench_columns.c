@@ -3,8 +3,8 @@
 #include "spawn.h"
 
 /*
- * Numbers of rows and entries of grid5 of 30 x 20. csr_bytes: bytes of its CSR arrays with 32-bit indices and f64
- * values.
+ * Numbers of rows and entries of the matrix gen:grid5,x=30,y=20. csr_bytes: bytes of its CSR arrays with 32-bit indices
+ * and f64 values.
  */
 static const double rows = 600, entries = 5 * 600 - 2 * 30 - 2 * 20,
                     csr_bytes = 12 * (5 * 600 - 2 * 30 - 2 * 20) + 4 * 601;

@@ -78,7 +78,7 @@ static void rows_of_columns(void **state)
     cJSON_Delete(eight);
 }
 
-/* Asserts that roof * predicted_us is the time to read plain CSR and all columns. */
+/* Asserts that roof * predicted_us is proportional to the bytes of plain CSR and of all columns of x and y. */
 static void roof(void **state)
 {
     static const char *const options[] = {"--device h200 --count 8", "--device h200 --count 8 --layout column"};

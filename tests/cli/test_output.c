@@ -220,7 +220,7 @@ static void no_memory_to_measure_with(void **state)
     assert_non_null(strstr(o.out, "roof: none, because the copy bandwidth was not measured\n"));
     assert_null(strstr(o.out, "nan"));
     release(&o);
-    /* Arrays of the default size fit. */
+    /* If SPRY_BENCH_COPY_BYTES is not set, the arrays fit into the available address space. */
     snprintf(command, sizeof command, "ulimit -v 400000; unset SPRY_BENCH_COPY_BYTES; exec \"$SPRY\" spmv --time $D/%s",
              few);
     o = shell(command);

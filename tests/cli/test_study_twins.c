@@ -6,7 +6,7 @@
 #include "spry/matrix.h"
 #include "testing.h"
 
-enum { SCALE = 128, SMALL = 3090000 }; /* smaller matrices are generated in full size */
+enum { SCALE = 128, SMALL = 3090000 }; /* matrices with fewer than SMALL entries have full size */
 enum { MATRICES = 64 };
 
 /*

@@ -55,7 +55,8 @@ expect 1 'Not compared: b f64: no result of slow' one.jsonl --kernel slow --agai
 expect 1 'Geometric mean of the ratios 3.00, lowest 3.00' one.jsonl two.jsonl --kernel ours --against other
 expect 1 'Not compared: a f64 p1: wrong' one.jsonl wrong.jsonl --kernel ours --against p2
 
-# The search finds a known formula if times are least at its sizes. 4 and 16 are within 1 % of the fastest.
+# The search finds a known formula if times are least at its sizes. At the end, the times of (4, 2) and (16, 8) differ
+# by less than 1 %, and the geometric mean (8, 4) of both sizes is chosen.
 PYTHONPATH=$root/study python3 -B - <<'END' || failed=1
 import tune_sizes
 

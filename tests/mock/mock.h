@@ -17,7 +17,7 @@ typedef struct mock_state {
     int64_t stream_waits;      /* waits for a stream other than the default stream */
     void *stream; /* stream in which a test expects all work; the next two fields count work in other streams */
     int64_t stray_copies, stray_work;
-    int64_t spgemm_bytes; /* workspace of a sparse product in addition to the usual workspace */
+    int64_t spgemm_bytes; /* bytes added to the workspace of each sparse product */
     int spgemm_fails;     /* 1: the numeric phase of sparse products fails */
     int converts;         /* 1: storages of formats are built on the device if possible */
     int absent;           /* 1: a new context finds no mock device */

@@ -466,7 +466,7 @@ const spryi_kernel *mock_kernel_of(const char *format)
     return NULL;
 }
 
-/* Allocates an auxiliary block of a kernel. The block must still exist when the storage is discarded. */
+/* Allocates an auxiliary block of a kernel. discard frees the block, and aborts if the block does not exist. */
 static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
 {
     *bytes = 64;

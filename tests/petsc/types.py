@@ -20,10 +20,10 @@ from petsc4py import PETSc
 
 ROUNDS = 45  # enough products for every stage of planning
 ROWS, PER_ROW = 6000, 9  # enough entries for a plan in each block of two ranks
-ROOM = np.finfo(PETSc.RealType).nmant + 1 - 5  # bits of a product, such that 32 products can be added exactly
+ROOM = np.finfo(PETSc.RealType).nmant + 1 - 5  # bits of a product, such that the sum of 32 products is exact
 ENTRY_BITS = ROOM * 3 // 5
 VECTOR_BITS = ROOM - ENTRY_BITS
-FACTOR_BITS = ROOM // 3 - 1  # three such entries are multiplied exactly
+FACTOR_BITS = ROOM // 3 - 1  # the product of three such entries is exact
 OURS = "aijspry"
 
 

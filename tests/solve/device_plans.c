@@ -138,8 +138,8 @@ void cg_with_f32_inside(void **state)
                 o.format = "csr";
                 observed.seen = 0;
                 const spry_status status = spry_cg(tested_context, x, &r, A, spry_vector_as_const(b), &o, &err);
-                if (status == SPRY_UNSUPPORTED &&
-                    inside == SPRY_PRECISION_F32_VALUES) { /* a device without kernels of mixed precision */
+                /* devices without kernels of mixed precision refuse to iterate with f32 values */
+                if (status == SPRY_UNSUPPORTED && inside == SPRY_PRECISION_F32_VALUES) {
                     expect_status(status, &err, SPRY_UNSUPPORTED, "f32 values and f64 vectors");
                 } else {
                     expect_status(status, &err, SPRY_OK, "");

@@ -253,7 +253,7 @@ void cg_verdicts(void **state)
     spry_matrix_destroy(A);
 }
 
-/* A limit of k iterations gives the bits that the full run reports for iteration k. */
+/* A run that is limited to k iterations reports exactly the residual that the full run reports for iteration k. */
 void cg_stops_where_it_says(void **state)
 {
     enum { N = 90 * 70 };

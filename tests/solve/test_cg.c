@@ -62,7 +62,7 @@ static void against_a_direct_solution(void **state)
                     expect_status(spry_cg(context, x, &r, A, spry_vector_as_const(right), &o, &err), &err, SPRY_OK, "");
                     assert_int_equal(r.verdict, SPRY_VERDICT_CONVERGED);
                     assert_at_most(r.true_residual, o.tolerance);
-                    /* the reported residual is right up to the rounding of A*x in the type */
+                    /* r.true_residual may differ from the residual in f64 by the rounding errors of A*x in `type` */
                     double eps = type == SPRY_F32 ? 0x1p-23 : 0x1p-52;
                     assert_at_most(fabs(residual_of(&d, b, &x) - r.true_residual), 20 * n * eps);
                     assert_at_most(distance(&x, exact),
@@ -281,7 +281,7 @@ static void guesses_observers_and_nothing(void **state)
 static void same_bits_for_any_threads(void **state)
 {
     const int threads[] = {1, 2, 5};
-    const int64_t n = 150 * 150; /* multiple blocks, the last one short */
+    const int64_t n = 150 * 150; /* sums are computed over multiple blocks of a vector; the last block is shorter */
     for (int type = SPRY_F32; type <= SPRY_F64; type++)
         for (int precond = 0; precond < 2; precond++) {
             spry_vector x[3] = {{0}};

@@ -315,7 +315,7 @@ static void runs_inherit(void **state)
     assert_int_equal(spry_cg_plan_run(plan, to, &r, from, &run, NULL), SPRY_OK);
     assert_true(r.iterations < iterations && seen == r.iterations);
     run.tolerance = 0;
-    run.start = SPRY_START_X; /* this run starts from a solution to 1e-2, the next run from zero */
+    run.start = SPRY_START_X; /* starts from the previous run's x, whose residual is at most 1e-2 */
     assert_int_equal(spry_cg_plan_run(plan, to, &r, from, &run, NULL), SPRY_OK);
     assert_true(r.iterations < iterations);
     run.start = SPRY_START_DEFAULT;
@@ -591,7 +591,7 @@ static void pagerank_bounds(void **state)
         to.value_type = SPRY_F64;
         spry_matrix *B = convert_matrix(context, A, &to);
         o.edges = k / 6 ? SPRY_COLUMN_TO_ROW : SPRY_ROW_TO_COLUMN;
-        o.tolerance = k % 2 ? 1e-9 : 0; /* the smaller tolerance leaves only rounding errors */
+        o.tolerance = k % 2 ? 1e-9 : 0; /* 1e-9 leaves only rounding errors; 0 is the default tolerance */
         (void)!spry_pagerank(context, spry_vector_f32(x, NODES), &r, A, &o, NULL);
         o.tolerance = 1e-15;
         (void)!spry_pagerank(context, spry_vector_f64(exact, NODES), NULL, B, &o, NULL);

@@ -62,7 +62,7 @@ static void in_one_stream(void **state)
     int mark;
     spry_matrix *A = generate_matrix(context, "laplace5,x=20,y=20");
     spry_vector b = ones(context, 400), x = ones(context, 400), ranks = ones(context, 64);
-    for (int method = 0; method < 4; method++) { /* method 1 uses jacobi, method 2 needs scaling */
+    for (int method = 0; method < 4; method++) { /* 0 to 2: CG, 1 with jacobi, 2 with scaling; 3: PageRank */
         spry_error err = {0};
         spry_spmv_options po = SPRY_INIT(spry_spmv_options);
         spry_cg_options o = SPRY_INIT(spry_cg_options);
@@ -102,8 +102,8 @@ static void in_one_stream(void **state)
 }
 
 /*
- * Iterations that the device records and repeats (mock.records) give the same bits as other iterations. Few products
- * are computed after the last iteration.
+ * Iterations that the device records and repeats (mock.records) give the same bits as iterations that are not recorded.
+ * Few products are computed after the last iteration.
  */
 static void rounds_foretold(void **state)
 {

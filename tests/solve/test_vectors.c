@@ -122,7 +122,7 @@ static void long_table(void **state)
 static void what_is_read(void **state)
 {
     static const struct {
-        const char *text, *fault; /* NULL: the text reads as 1 0 -2.5 */
+        const char *text, *fault; /* fault: part of the message; NULL: the text is the vector (1, 0, -2.5) */
         spry_status status;
     } cases[] = {
         {"%%MatrixMarket matrix array real general\n3 1\n1\n0\n-2.5\n", NULL, SPRY_OK},

@@ -330,7 +330,7 @@ static void ways_of_short_rows(void **unused)
         assert_int_equal(spry_spgemm_verify(context, &v, C, A, A, NULL, SPRY_VERIFY_EXACT, &err), SPRY_OK);
         if (v.wrong_rows > 0) fail_msg("%s: %d rows are wrong", matrices[m / 2], (int)v.wrong_rows);
         o.memory_limit_bytes = info.peak_bytes;
-        do { /* a lower limit first discards data kept between the phases, then creates chunks */
+        do { /* as the limit falls, no data is kept between the phases, and then C is divided into chunks */
             o.memory_limit_bytes = o.memory_limit_bytes / 4 * 3;
             if (spry_spgemm(context, &D, &info, A, A, &o, &err) != SPRY_OK)
                 fail_msg("%s: %s", matrices[m / 2], err.message);

@@ -232,7 +232,7 @@ static void structure_and_values(void **state)
             if (stays) mock_close_memory();
             assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_INVALID_ARGUMENT);
         }
-        assert_int_equal(mock.blocks, held - stays); /* on the device, the plan frees its own values */
+        assert_int_equal(mock.blocks, held - stays); /* if C is on the device, the plan has freed its own values */
         assert_int_equal(mock.allocations, allocations);
         assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_OK);
@@ -296,7 +296,8 @@ static void device_memory_runs_out(void **state)
         spry_matrix_destroy(C);
         assert_int_equal(mock.blocks, 0);
     }
-    assert_true(on_cpu_instead >= 3); /* the operands' arrays; later failures retry in chunks first */
+    /* the CPU replaces a GPU that cannot hold the operands; after later failures, the GPU first retries in chunks */
+    assert_true(on_cpu_instead >= 3);
     mock.fail_at = 0;
     spry_matrix_destroy(A);
 }

@@ -25,8 +25,8 @@ static test_entries room_for(int64_t rows, int64_t cols, int64_t nnz)
 }
 
 /*
- * Returns values whose sums round. Some sums are infinite or NaN. An extra lane or a different order would change the
- * bits.
+ * Returns values whose sums round. Some sums are infinite or NaN. The bits would change if products were added in
+ * another order, or if a column of a group without an entry in B were multiplied.
  */
 static double some_value(uint64_t *state)
 {
@@ -111,7 +111,10 @@ static void check(test_entries *b, spry_type type, uint64_t *state)
     for (int c = 0; c < 4; c++) spry_context_destroy(contexts[c]);
 }
 
-/* Tests matrices whose columns fit the dense window, and matrices with more columns, in rows of small or large span. */
+/*
+ * Tests a B whose columns all fit the dense window of rows_one_pass_avx512.c. Then tests a B with more columns, in rows
+ * whose first and last columns are close together or far apart.
+ */
 static void by_groups(void **unused)
 {
     static const int64_t shapes[][3] = {{300, 4000, 4000}, {900, 70000, 2000}, {1500, 3000000, 60000}};

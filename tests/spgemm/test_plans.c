@@ -156,7 +156,8 @@ static void check_pieces(spry_context *context, const spry_matrix *A, const spry
     spryi_rows_place(&job, 0, &first);
     const unsigned char *workspace = job.workspace, *runs = first.run.memory.values;
     const size_t clean = runs ? (size_t)(runs - workspace) : part;
-    for (size_t b = 0; b < bytes; b++) /* the method for runs of rows does not clear the end of a thread's part */
+    /* the kernel clears the workspace of each thread, except its end, which the method for runs of rows uses */
+    for (size_t b = 0; b < bytes; b++)
         if (b % part < clean && workspace[b] != 0) fail_msg("%s leaves its workspace unclean", name);
     assert_memory_equal(job.columns, wanted->a.indices, (size_t)wanted->a.nnz * 4);
     assert_memory_equal(job.values, wanted->a.values, (size_t)wanted->a.nnz * 8);
@@ -219,7 +220,8 @@ static void values_change(void **unused)
         spry_matrix *both[] = {A, B};
         for (int run = 0; run < 3; run++) {
             double alpha = run + 1;
-            for (int m = 0; m < 2 && run + trial % 2 > 0; m++) /* also between the plan's creation and its first run */
+            /* changes the values before each run, but before the first run only in odd trials */
+            for (int m = 0; m < 2 && run + trial % 2 > 0; m++)
                 for (int64_t k = 0; k < both[m]->a.nnz; k++)
                     ((double *)(uintptr_t)both[m]->a.values)[k] += (double)(test_below(&state, 7) - 3) / 3;
             const int64_t calls = atomic_load(&memory.calls);

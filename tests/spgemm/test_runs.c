@@ -17,11 +17,11 @@ static int rising(const void *x, const void *y)
 }
 
 /*
- * Layout of rows. Each group of `identical` rows has equal columns. The columns of a group are the previous group's
- * columns plus `step`. New columns are drawn now and then: at most `most`, within `spread` of the group's position.
+ * Columns of a random matrix. Row i has a column i / identical * step + offset for each of at most `most` offsets. An
+ * offset is between -spread and spread. Rows keep the offsets of the row before, until new offsets are drawn.
  */
 typedef struct lay {
-    int64_t identical, step, spread, most, change; /* change: mean number of rows until new offsets are drawn */
+    int64_t identical, step, spread, most, change; /* change: mean number of rows with the same offsets */
     int sorted, distinct;
 } lay;
 
@@ -151,8 +151,9 @@ static void grids(void **unused)
 }
 
 /*
- * Tests kernels that list columns while they count rows: one thread lists into C, multiple threads into separate
- * memory. Columns of a row are close or distant, sorted or not, with or without duplicates. Tests products and plans.
+ * Tests kernels that list the columns of C while they count the entries of each row. One thread writes the list to C's
+ * array, multiple threads write it to separate memory. Columns of a row are close or distant, sorted or not, with or
+ * without duplicates. Tests products and plans.
  */
 static void listed_columns(void **unused)
 {

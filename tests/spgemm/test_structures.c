@@ -26,7 +26,7 @@ static void check_structure(const spry_spgemm_plan *plan, const spry_matrix *C, 
         fail_msg("%s: the structure is not that of the product", what);
 }
 
-/* Tests each kernel, shape and index pair, without a limit and with the least limit, which makes windows narrow. */
+/* Tests each kernel, shape and index pair, without a limit and with the least limit, which narrows column windows. */
 static void structures(void **unused)
 {
     static const char *const kernels[] = {NULL, "spgemm_rows_cpu", TEST_STUDY("spgemm_smmp_cpu", NULL),
@@ -126,7 +126,7 @@ static void transposed(void **unused)
     spry_context *context = context_of(2);
     for (int trial = 0; trial < 24; trial++) {
         uint64_t state = (uint64_t)trial + 5;
-        const int both = trial / 4 % 2; /* products of one matrix, such as A*A^T */
+        const int both = trial / 4 % 2; /* 1: A is both operands, as in A*A^T */
         spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
         o.op_a = trial % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
         o.op_b = trial / 2 % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;

@@ -250,7 +250,8 @@ static void limits(void **unused)
             fail_msg("case %d: %d bytes held, %d told", c, (int)held, (int)(info.peak_bytes - inputs));
         spry_spgemm_plan_destroy(plan);
         plan = NULL;
-        o.memory_limit_bytes = 2 * info.peak_bytes; /* with a limit, arrays that grow are copied */
+        /* with a limit, arrays cannot grow into reserved address space, so they are copied to larger arrays */
+        o.memory_limit_bytes = 2 * info.peak_bytes;
         D = triple(context, &plan, x.A, x.P, &o);
         assert_true(info_of(plan).peak_bytes <= o.memory_limit_bytes && test_same_bits(C, D));
         spry_matrix_destroy(D);

@@ -25,8 +25,8 @@ def of(matrix, nnz, kernel, us, kind):
 
 
 def made_up():
-    """Returns records of three matrices with 9999, 10 000 and 100 000 entries. The first matrix is below both LIMITS.
-    ELL was refused on the second matrix."""
+    """Returns records of three matrices with 9999, 10 000 and 100 000 entries. The first matrix has fewer
+    entries than both LIMITS. ELL was refused on the second matrix."""
     found = []
     for kind in ("f32", "f64"):
         for matrix, nnz, base, times in (("small", 9999, 10, {SCALAR: 0.1}),

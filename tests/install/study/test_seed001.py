@@ -109,7 +109,7 @@ class Tables(unittest.TestCase):
         self.assertEqual(self.one.problems, [])
 
     def test_numberings(self):
-        # debr is regular with a symmetric pattern. Each kernel counts with its better numbering.
+        # debr is regular with a symmetric pattern. The table "better" uses each kernel's better numbering.
         for numbering, name, rate in (("as-given", "csr2_listing_cpu", "1.0"), ("reordered", "csr5", "1.0"),
                                       ("better", "csr2_listing_cpu", "2.0"), ("as-given", "csr5", "0.5")):
             row = self.one.row(f"classes-cpu-f64-{numbering}", f"`{name}`")
@@ -133,7 +133,8 @@ class Tables(unittest.TestCase):
         self.assertEqual(claim.verdict, "confirmed")
 
     def test_sizes(self):
-        # 256 and 512 are within 1 % of the best, and 362 is their geometric mean. 96 loses 10 %.
+        # The times of sizes 256 and 512 are within 1 % of the best time. The geometric mean of both sizes is 362. Size 96
+        # is 10 % slower.
         row = self.one.row("sizes-csr2_listing_cpu", "debr")
         self.assertAlmostEqual(float(row[2]), 362.04, places=2)
         self.assertEqual(row[3:5] + row[6:], ["1000", "1.1", "3.0", "1.0"])
