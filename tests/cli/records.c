@@ -63,7 +63,7 @@ static int may_lack_upload(const cJSON *record)
 static void check_record(const cJSON *record, int timed)
 {
     const cJSON *item = record->child;
-    if (strcmp(item->string, "command") == 0) item = item->next; /* not of bench */
+    if (strcmp(item->string, "command") == 0) item = item->next; /* spry bench has no such field */
     int ok = strcmp(text_of(record, "status"), "ok") == 0;
     for (int f = 0; f < FIELDS; f++, item = item->next) {
         assert_non_null(item);

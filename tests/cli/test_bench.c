@@ -149,7 +149,7 @@ static void orderings(void **state)
         cJSON_ArrayForEach(r, records)
         {
             assert_string_equal(text_of(r, "ordering"), names[c]);
-            if (strcmp(text_of(r, "status"), "skipped") == 0) continue; /* a missing peer */
+            if (strcmp(text_of(r, "status"), "skipped") == 0) continue; /* a peer without a module */
             assert_string_equal(text_of(r, "status"), "ok");
             const double setup_us = cJSON_GetObjectItem(r, "setup_us")->valuedouble;
             assert_true(setup_us > 0 && setup_us < 60e6);
@@ -354,7 +354,8 @@ static void spmv(void **state)
     records = records_of("spmv gen:rmat16,scale=12 --format coo --json", 0);
     r = cJSON_GetArrayItem(records, 0);
     assert_true(number_of(r, "predicted_us") > number_of(r, "baseline_us"));
-    assert_true(cJSON_IsNull(cJSON_GetObjectItem(r, "break_even"))); /* no break-even */
+    /* coo is predicted to be slower than csr, so it never breaks even */
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(r, "break_even")));
     cJSON_Delete(records);
     /* Nothing is measured without --time, and no note mentions the copy bandwidth. */
     outcome o = spry("spmv $D/small.mtx");

@@ -49,7 +49,7 @@ static void runner_up(void **state)
             fail_msg("%s", o.out);
         snprintf(measured, sizeof measured, "%s: ", taken);
         assert_non_null(strstr(o.out, measured));
-        snprintf(measured, sizeof measured, ", %s ", next); /* listed in the reason */
+        snprintf(measured, sizeof measured, ", %s ", next); /* the reason lists the runner-up */
         if (!strstr(o.out, measured) || (!counted && ratio < 0.99)) fail_msg("%s", o.out);
         const char *set_up = strstr(line, " times with set-up");
         assert_int_equal(counted, set_up && set_up < strchr(line, '\n'));

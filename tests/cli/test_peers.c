@@ -223,7 +223,7 @@ static void peers_multiply_columns(void **state)
             if (!may_be(r, narrow))
                 fail_msg("%s: %s %s, %s", command, text_of(r, "kernel"), text_of(r, "status"), text_of(r, "reason"));
         }
-        assert_true(peers >= 2 * 5); /* for each number of columns */
+        assert_true(peers >= 2 * 5); /* at least five peers, each with 1 and with 5 columns */
         cJSON_Delete(records);
     }
 }

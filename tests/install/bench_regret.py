@@ -111,7 +111,7 @@ class Regret(unittest.TestCase):
         self.assertAlmostEqual(c["peers"][0][1], 1.395)
 
     def test_predictions(self):
-        c = choice(0, 500, 5, baseline_us=20, predicted_us=11)  # half of csr's time, break-even after 100 calls
+        c = choice(0, 500, 5, baseline_us=20, predicted_us=11)  # takes half of csr's time, breaks even after 100 calls
         self.assertAlmostEqual(regret.prediction_error(c), 1.1)
         for even, right in ((56, False), (149, True), (None, False)):
             self.assertEqual(regret.break_even_is_right({**c, "break_even": even}), right)

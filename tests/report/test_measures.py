@@ -15,13 +15,13 @@ class Measures(unittest.TestCase):
         self.assertIsNone(measures.geometric_mean([]))
 
     def test_profile(self):
-        factors = [1, 1.5, None, 3]  # None: the kernel failed, so no factor includes it
+        factors = [1, 1.5, None, 3]  # None: the kernel failed, but the matrix counts in the total of four
         self.assertEqual([measures.profile(factors, at) for at in (1, 1.49, 1.5, 3, 1e9)],
                          [0.25, 0.25, 0.5, 0.75, 0.75])
         self.assertEqual(measures.profile_steps(factors), [(1, 0.25), (1.5, 0.5), (3, 0.75)])
 
     def test_break_even(self):
-        # 1000 us more set-up and 10 us less per call break even after 100 calls; 1001 us after 101 calls.
+        # With 10 us less per call, 1000 us more set-up are recovered after 100 calls, and 1001 us after 101 calls.
         self.assertEqual(measures.break_even(1100, 90, 100, 100), 100)
         self.assertEqual(measures.break_even(1101, 90, 100, 100), 101)
         self.assertEqual(measures.break_even(100, 90, 100, 100), 0)
@@ -41,7 +41,8 @@ class Measures(unittest.TestCase):
         self.assertIsNone(measures.regret(None, [100]))
 
     def test_noise(self):
-        # 0.93 times a spread of 4 %, divided by the root of 16 batches. Batches above 20 do not count.
+        # The standard error is 0.93 times the spread of 4 %, divided by the square root of 16 batches. At most 20 batches
+        # count.
         self.assertAlmostEqual(measures.standard_error(4, 16, 100), 0.93 * 0.04 / 4)
         self.assertEqual(measures.standard_error(4, 2000, 100), measures.standard_error(4, 20, 100))
         self.assertIsNone(measures.standard_error(None, 20, 100))

@@ -65,7 +65,8 @@ static void compare_graph(const dense *links, spry_dangling mode)
     for (int type = SPRY_F32; type <= (all_ones ? SPRY_PATTERN : SPRY_F64); type++)
         for (int norm = SPRY_NORM_1; norm <= SPRY_NORM_INF; norm++)
             for (int edges = SPRY_ROW_TO_COLUMN; edges <= SPRY_COLUMN_TO_ROW; edges++) {
-                if (edges == SPRY_ROW_TO_COLUMN && mode == SPRY_DANGLING_REFUSE) continue; /* rows may be empty */
+                /* rows may be empty, and would be refused */
+                if (edges == SPRY_ROW_TO_COLUMN && mode == SPRY_DANGLING_REFUSE) continue;
                 spry_matrix *A = sparse_of(tested_context, links, SPRY_CSR, (spry_type)type);
                 spry_pagerank_options o = rank_on_gpu();
                 o.norm = (spry_norm)norm;

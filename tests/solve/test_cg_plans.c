@@ -246,7 +246,7 @@ static void stops(void **state)
             spry_cg_options o = SPRY_INIT(spry_cg_options);
             spry_cg_result r = SPRY_INIT(spry_cg_result);
             spry_error err = {0};
-            for (int i = 0; i < 900; i++) ((double *)b.data)[i] = scales[s]; /* of norm 30 */
+            for (int i = 0; i < 900; i++) ((double *)b.data)[i] = scales[s]; /* the norm of b is 30 * scales[s] */
             o.tolerance = kind == 1 ? SPRY_TOLERANCE_ZERO : 1e-4;
             o.absolute_tolerance = kind == 0 ? 0 : kind == 1 ? 3e-5 * scales[s] : 3e-1 * scales[s];
             expect_status(spry_cg(context, x, &r, A, spry_vector_as_const(b), &o, &err), &err, SPRY_OK, "");

@@ -279,7 +279,7 @@ static void bad_arguments(void **state)
     expect_status(spry_vector_create(NULL, &v, 1, SPRY_F64, 0, &err), &err, SPRY_INVALID_ARGUMENT, "context is NULL");
     expect_status(spry_vector_create(context, &v, -1, SPRY_F64, 0, &err), &err, SPRY_INVALID_SIZE, "length is -1");
     expect_status(spry_vector_create(context, &v, 1, SPRY_PATTERN, 0, &err), &err, SPRY_INVALID_ARGUMENT, "type is 3");
-    spry_status far = spry_vector_create(context, &v, 1, SPRY_F64, 99, &err); /* no GPU, or fewer GPUs */
+    spry_status far = spry_vector_create(context, &v, 1, SPRY_F64, 99, &err); /* device 99 does not exist */
     assert_true((far == SPRY_DEVICE_UNAVAILABLE || far == SPRY_INVALID_ARGUMENT) && strstr(err.message, "99"));
     expect_status(spry_vector_create(context, &v, INT64_MAX, SPRY_F64, 0, &err), &err, SPRY_TOO_LARGE, "overflow");
     expect_status(spry_vector_read(context, NULL, path, SPRY_F64, &err), &err, SPRY_INVALID_ARGUMENT, "v is NULL");

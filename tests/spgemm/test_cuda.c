@@ -364,7 +364,8 @@ static void plans_of_new_values(void **unused)
     for (int trial = 0; trial < TRIALS; trial++) {
         uint64_t state = (uint64_t)trial + 99;
         const spry_op op = trial / 3 % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
-        const spry_op op_a = trial % 5 == 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE; /* matrices are square */
+        /* A and B are square, so A can also be transposed */
+        const spry_op op_a = trial % 5 == 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
         test_entries a = test_make(trial % 4 ? TEST_SHUFFLED : TEST_UNIFORM, 70, 70, 6, &state);
         test_entries b = test_make(kinds[trial % 4], 70, 70, 6, &state);
         const test_form forms[] = {{SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32},

@@ -78,7 +78,7 @@ static void start_is_paid_for(void **state)
     spry_spgemm_estimate_info e = SPRY_INIT(spry_spgemm_estimate_info);
     spry_spgemm_plan *plan = NULL;
     mock_driver.start_us = 1e9;
-    for (int times = 0; times < 3; times++) { /* regardless of earlier products */
+    for (int times = 0; times < 3; times++) { /* earlier products do not change the choice */
         assert_int_equal(spry_spgemm_estimate(context, &e, A, A, &o, NULL), SPRY_OK);
         assert_string_equal(e.device_name, "cpu");
         check(context, A, &o, "cpu", "longer to start");

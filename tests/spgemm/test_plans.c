@@ -378,7 +378,7 @@ static void bad_arguments(void **unused)
     o.drop_zeros = 0;
     o.kernel = "spgemm_no_cpu";
     EXPECT(spry_spgemm(context, &C, NULL, A, A, &o, &err), SPRY_UNKNOWN_NAME, "kernel");
-    o.kernel = "csr_portable_cpu"; /* computed for another operation */
+    o.kernel = "csr_portable_cpu"; /* a kernel for products with vectors */
     EXPECT(spry_spgemm(context, &C, NULL, A, A, &o, &err), SPRY_UNSUPPORTED, "kernel");
     spry_spmv_plan *product = NULL;
     spry_spmv_options spmv = SPRY_INIT(spry_spmv_options);
