@@ -64,7 +64,7 @@ static void textbook_loop_is_no_peer(void **state)
     const record others[] = {timed("a", "csr_avx2_cpu", 0, 10), timed("a", "csr_plain", 1, 20),
                              timed("a", "mkl_csr", 1, 30)};
     expect(printed(print_group, others, 3), "3.00 times as fast as mkl_csr (the fastest peer)", "(csr_plain");
-    /* if the textbook loop is the fastest, the library is still named */
+    /* if the textbook loop is the fastest kernel, mkl_csr is still the fastest peer */
     const record first[] = {timed("a", "csr_avx2_cpu", 0, 20), timed("a", "csr_plain", 1, 10),
                             timed("a", "mkl_csr", 1, 30)};
     expect(printed(print_group, first, 3), "3.00 times as fast as mkl_csr (the fastest peer)", NULL);

@@ -56,7 +56,7 @@ def test_unsound_matrices_are_refused_everywhere(call):
 
 
 def test_check_false_skips_the_look():
-    spry.plan(csr(indices=(0, 1, 2)), check=False, expected_calls=1)  # not multiplied
+    spry.plan(csr(indices=(0, 1, 2)), check=False, expected_calls=1)  # never run: A is invalid
 
 
 def test_values_with_gaps_are_refused():

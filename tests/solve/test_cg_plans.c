@@ -298,7 +298,7 @@ static void multiple_right_sides(void **state)
         }
 }
 
-/* Two entries at one position. Each is an f32 value, their sum is not. */
+/* Solves with two entries of A at one position. f32 holds each of the two values exactly, but not their sum. */
 static void duplicates_that_f32_does_not_hold(void **state)
 {
     const int32_t offsets[] = {0, 2, 3}, columns[] = {0, 0, 1};

@@ -17,12 +17,12 @@ typedef struct test_entries {
 typedef enum test_kind {
     TEST_UNIFORM,  /* columns anywhere, sorted, unique */
     TEST_SHUFFLED, /* rows unsorted, with duplicates */
-    TEST_BANDED,   /* near the diagonal */
+    TEST_BANDED,   /* columns near the diagonal */
     TEST_STENCIL,  /* the columns of a row are those of the row before, each plus 1 */
     TEST_GROUPED,  /* groups of consecutive rows with equal columns */
     TEST_IDENTITY, /* values 1 */
     TEST_PERMUTED, /* one entry per row; if square, each column once */
-    TEST_ONE_ROW,  /* one dense row, the others empty or short */
+    TEST_ONE_ROW,  /* one dense row; the other rows are empty or short */
     TEST_ONE_COLUMN,
     TEST_DENSE,
     TEST_KINDS
