@@ -131,7 +131,8 @@ static PetscErrorCode products_and_diagonals(MatProductType type)
             PetscCall(multiply(type, A[t], B[t], MAT_INITIAL_MATRIX, &C[t]));
         }
         PetscCall(same_matrices(C[0], C[1], "with and without a diagonal"));
-        if (type == MATPRODUCT_ABt) { /* PETSc 3.18's code for aij * aijspry^T reads invalid memory */
+        /* the plug-in must compute A*B^T of an aij A and an aijspry B: PETSc 3.18's code would read invalid memory */
+        if (type == MATPRODUCT_ABt) {
             Mat mixed;
             PetscCall(multiply(type, A[0], B[1], MAT_INITIAL_MATRIX, &mixed));
             PetscCall(same_matrices(C[0], mixed, "aij and ours"));

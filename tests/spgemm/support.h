@@ -20,7 +20,7 @@ typedef enum test_kind {
     TEST_BANDED,   /* columns near the diagonal */
     TEST_STENCIL,  /* the columns of a row are those of the row before, each plus 1 */
     TEST_GROUPED,  /* groups of consecutive rows with equal columns */
-    TEST_IDENTITY, /* values 1 */
+    TEST_IDENTITY, /* ones on the diagonal */
     TEST_PERMUTED, /* one entry per row; if square, each column once */
     TEST_ONE_ROW,  /* one dense row; the other rows are empty or short */
     TEST_ONE_COLUMN,
