@@ -116,8 +116,8 @@ static void every_twin(void **state)
 }
 
 /*
- * Compares rows and entries (in millions) and entries per row with the paper. For thermal2, the paper's rows and its
- * mean contradict each other.
+ * Compares the numbers of rows and entries, in millions, and the mean number of entries per row with the paper. For
+ * thermal2, the paper's number of rows contradicts its mean.
  */
 static void figures(void **state)
 {
