@@ -64,8 +64,8 @@ static void targets_that_cannot_be_written(void **state)
                                            "gen --list --json", "kernels --json",
                                            "devices",           "bench $D/small.mtx --json",
                                            "bench $D/small.mtx"};
-    for (size_t c = 0; c < sizeof commands / sizeof *commands;
-         c++) { /* each command reports the failure exactly once */
+    /* each command reports the failure exactly once */
+    for (size_t c = 0; c < sizeof commands / sizeof *commands; c++) {
         outcome o = spry("%s > /dev/full", commands[c]);
         assert_int_equal(o.status, 2);
         const char *reported = strstr(o.err, "standard output: cannot be written: No space left");
