@@ -20,7 +20,7 @@ const bench_types bench_all_types[BENCH_TYPES] = {
 /* An ordering of a matrix. It is computed once and used for all types. */
 typedef struct numbering {
     bench_subject subject; /* subject.A: the matrix in the current type */
-    spry_ordering *handle; /* NULL: matrix as given, or not computed yet */
+    spry_ordering *handle; /* NULL if the matrix keeps its order, or until the ordering is computed */
     double us;             /* time of computing the ordering */
     spry_status status;    /* status and error of computing the ordering */
     spry_error fault;

@@ -13,7 +13,7 @@ typedef struct bench_session {
     const bench_options *options;
     spry_context *context;
     double copy_gbps;     /* copy bandwidth of the CPU; NaN: not measured */
-    double gpu_copy_gbps; /* the same for the first GPU; 0: not measured yet; NaN: GPU memory was short */
+    double gpu_copy_gbps; /* copy bandwidth of the first GPU; 0: not measured yet; NaN: GPU memory was short */
     char *flush;          /* buffer of flush_bytes bytes; NULL if caches stay warm */
     int64_t flush_bytes;
     bool stopped; /* the receiver refused records */

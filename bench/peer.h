@@ -99,7 +99,7 @@ typedef struct spry_peer_cost {
     double startup_us; /* part of prepare's time: starting the library once per process; not counted as set-up */
     int64_t bytes;     /* bytes of the matrix that a run reads; 0: not known */
     int threads;       /* threads that a run uses */
-    int deterministic; /* initialized from the kernel; set it if the value differs for this request */
+    int deterministic; /* initially the value of the peer's kernel; prepare may set another for this request */
     char version[64];  /* version of the library, if only prepare finds it; else empty */
     const double *us;  /* time of the last run, for peers in another process; NULL: the benchmark measures the time */
 } spry_peer_cost;
@@ -136,7 +136,7 @@ typedef struct spry_peer_product {
      * negative, the benchmark uses its own time of run.
      */
     double us;
-    /* Peak of the bytes of inputs, result and buffers together. Negative, as before run: not known. */
+    /* Peak of the bytes of inputs, result and buffers together. Negative if not known; run is called with -1. */
     int64_t peak_bytes;
 } spry_peer_product;
 
@@ -150,7 +150,7 @@ typedef struct spry_peer_spgemm {
     const char *title;
     int deterministic; /* as in spry_peer_kernel */
     int (*prepare)(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, spry_peer_error *error);
-    /* Returns when C is complete, in host or GPU memory. UNSUPPORTED: a limit of the peer, not a failure. */
+    /* Returns when C is complete, in host or GPU memory; UNSUPPORTED if the product exceeds a limit of the peer. */
     int (*run)(void *state, spry_peer_product *product, spry_peer_error *error);
     /* Returns the last C in host memory, with rows in the order of run. The arrays are valid until release. */
     int (*fetch)(void *state, spry_peer_matrix *c, spry_peer_error *error);
@@ -178,7 +178,7 @@ typedef struct spry_peer_solver_request {
 typedef struct spry_peer_solution {
     int64_t iterations; /* iterations until convergence or the limit */
     double residual;    /* residual of the stopping rule: ||r||/||b||, or ||x_k - x_(k-1)||_1 */
-    double us;          /* time of the iterations; negative if the peer does not set it: the benchmark's time counts */
+    double us; /* time of the iterations; negative if the peer does not set it; then the benchmark uses its own time */
 } spry_peer_solution;
 
 /*

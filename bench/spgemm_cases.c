@@ -43,7 +43,7 @@ typedef struct spgemm_case {
     int64_t batch_runs;
     double *samples;
     int sample_count;
-    double stages[RECORD_STAGES][SPGEMM_ROUNDS]; /* known stages of one run per round */
+    double stages[RECORD_STAGES][SPGEMM_ROUNDS]; /* times from one run per round; stage s has stage_counts[s] */
     int stage_counts[RECORD_STAGES];
 } spgemm_case;
 
@@ -660,10 +660,9 @@ static int add_own(spgemm_group *group, const char *kernel, const char *device, 
     c->options.kernel = kernel;
     if (strcmp(device, "auto") == 0)
         c->options.device = SPRY_DEVICE_AUTO;
-    else if (c->device == 0) /* else the default: the device of A */
+    else if (c->device == 0) /* if A is on a GPU, the default applies: A's device */
         status = find_device(group->session->context, &c->options.device, device, &err);
-    if (c->options.device == SPRY_CPU)
-        c->options.stages = &group->times; /* on a GPU, measuring stages would slow every run */
+    if (c->options.device == SPRY_CPU) c->options.stages = &group->times; /* not on a GPU, where this slows every run */
     c->options.result_device = c->device > 0 ? c->device : SPRY_CPU;
     if (c->device > 0 && status == SPRY_OK) {
         status = upload(group, &err);

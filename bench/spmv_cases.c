@@ -363,7 +363,7 @@ static int add_kernel(const choice *c, const spry_kernel_info *kernel, const cha
 {
     spry_spmv_options options = plan_options(c, kernel->format, kernel->device_kind);
     options.kernel = name;
-    if (strchr(name, ':')) options.groups = NULL; /* parameters may give sizes of groups */
+    if (strchr(name, ':')) options.groups = NULL; /* parameters may give other sizes of groups */
     options.allow_nondeterministic = true;
     if (!kernel->available)
         return spmv_add_skipped(c->group, kernel->format, name, kernel->device_kind, kernel->reason);

@@ -169,7 +169,7 @@ static int check_kernels(const bench_options *o, spry_context *context, const be
     int status, fitting = 0;
     spry_kernel_info info = SPRY_INIT(spry_kernel_info);
     for (int k = 0; known.count < MOST_NAMES && spry_kernel_get_info(context, &info, k, NULL) == SPRY_OK; k++) {
-        /* plans multiply with any number of vectors */
+        /* Kernels of plans fit every operation except spgemm. */
         factors[known.count] = strcmp(info.operations, "spgemm") == 0 ? BY_A_MATRIX : of_plans;
         other_device[known.count] = strcmp(o->candidates.device, "all") != 0 &&
                                     strcmp(o->candidates.device, info.device_kind) != 0;
@@ -568,7 +568,7 @@ typedef struct run_state {
     int record_count, group; /* group: index of the last group's first record */
     char records_path[4096]; /* records of a report without --json; "": none */
     int matrices;            /* matrices with records */
-    int groups;              /* groups of records of the last matrix */
+    int groups;              /* number of groups of records that the last matrix has so far */
     double done;             /* share of the work that has records */
     bool stopped;            /* records could not be kept or written */
     int status;              /* exit status for matrices that could not be read */

@@ -35,7 +35,7 @@ static const char *const unstructured_names[] =
      "flow_pipe",        "flow_plate",      "flow_apart",       "dg20_torus",    "dg4_torus",    "dg6_plate",
      "dg3_torus",        "dg10_torus",      "euler3_bracket",   "euler_sparse",  "euler3_torus", "euler_airfoil",
      "volumes_periodic", "volumes_bracket", "volumes_box"};
-/* Names of studies, and their arguments of `study/run`. */
+/* Suites of the studies, and for each suite the argument of `study/run`. */
 static const struct {
     const char *suite, *seed;
 } studies[] = {{"seed000", "000"}, {"csrk64", "001"}, {"spgemm002", "002"}};

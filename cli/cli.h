@@ -129,7 +129,7 @@ typedef struct cli_command {
     const char *examples;
     const cli_option *options; /* except --help; ends at a NULL name */
     int least, most;           /* number of positional arguments; most -1: no limit */
-    const char *positional;    /* their description; NULL: one matrix FILE */
+    const char *positional;    /* description of the positional arguments; NULL: one matrix FILE */
     int (*run)(const struct cli_command *command, int argc, char **argv);
 } cli_command;
 
@@ -157,7 +157,7 @@ int cli_take_word(const char *option, const char *text, const char *words, int *
 /* Parses a value of --count, a number of vectors. */
 enum { CLI_MOST_VECTORS = 4096 };
 int cli_take_count(const char *text, int64_t *count);
-bool cli_is_row_major(const char *layout); /* value of --layout; NULL: the default */
+bool cli_is_row_major(const char *layout); /* layout: value of --layout; NULL: the default, row-major */
 /*
  * Creates the 1 x 1 matrix (1). Commands try names of kernels, formats and devices on it, so that a wrong name is
  * reported before a large matrix is read.

@@ -225,7 +225,7 @@ static void find_runner_up(runner_up *r, const spry_explanation *e, const spry_e
     }
 }
 
-/* Prints the runner-up. counts_set_up: policy "measure" includes set-up. */
+/* Prints the runner-up. counts_set_up: the times of policy "measure" include set-up. */
 static void print_runner_up(const spry_explanation *e, const spry_explanation_info *info, bool counts_set_up)
 {
     const bool measured = info->reason_code == SPRY_REASON_MEASURED;

@@ -189,7 +189,7 @@ int cli_fail(const spry_error *err)
     const char *text = err->message[0] ? err->message : spry_status_text(err->status);
     char with_options[2 * sizeof err->message];
     text = name_options(err, text, with_options, sizeof with_options);
-    const size_t length = strlen(command_name); /* some messages of the library begin with the operation's name */
+    const size_t length = strlen(command_name); /* leave out the operation's name at the start of a message */
     if (length > 0 && strncmp(text, command_name, length) == 0 && strncmp(text + length, ": ", 2) == 0)
         text += length + 2;
     const int listed = err->status == SPRY_UNKNOWN_NAME && strcmp(err->argument, "kernel") == 0;

@@ -117,7 +117,7 @@ static bool is_folder_open(const char *output)
 {
     const char *slash = strrchr(output, '/');
     char *folder = !slash ? strdup(".") : slash == output ? strdup("/") : strndup(output, (size_t)(slash - output));
-    const bool good = !folder || access(folder, W_OK | X_OK) == 0; /* if memory is short, opening the file decides */
+    const bool good = !folder || access(folder, W_OK | X_OK) == 0; /* if memory is short, assumes that it can */
     const int saved = errno;
     free(folder);
     errno = saved;
@@ -336,7 +336,7 @@ int cli_json_open(cli_json *json)
 
 int cli_json_open_stream(cli_json *json)
 {
-    static char buffer[1 << 16]; /* larger than any record, so that one call writes each */
+    static char buffer[1 << 16]; /* larger than any record, so that one system call writes a record */
     if (!json->wanted) return CLI_GO_ON;
     request.opened = true;
     int status = open_output(&json->output, json->path, true);

@@ -12,7 +12,7 @@ typedef struct arguments {
     cli_solver shared;
     spry_pagerank_options o;
     int64_t top;
-    int edges, dangling;         /* -1: the command's default, reported as assumed */
+    int edges, dangling;         /* -1: not given; the command reports its default as assumed */
     const char *personalization; /* a node or a file; NULL: none */
     const char *start;           /* a file; NULL: none */
 } arguments;

@@ -76,7 +76,8 @@ int cli_measure_floor(const cli_input *input, const cli_solver *solver, cli_run 
     const double row_bytes = run->numbers * bytes;
     run->floor_us = run->product_us / (double)run->iterations +
                     row_bytes * (double)input->arrays.rows / run->copy.gbps * 1e-3;
-    if (run->copy.note[0] && (!cli_wants_report(solver) || !isnan(run->copy.gbps))) /* else the report has the note */
+    /* If the bandwidth is not known, a report shows the note in place of floor_us. */
+    if (run->copy.note[0] && (!cli_wants_report(solver) || !isnan(run->copy.gbps)))
         cli_message("note: the copy bandwidth is %s", run->copy.note);
     return CLI_OK;
 }

@@ -70,7 +70,7 @@ typedef struct cli_run {
     int64_t iterations;
     double setup_us, solve_us, product_us;
     double numbers;   /* least number of vector elements moved per row and iteration, without the product */
-    int number_bytes; /* bytes of such an element; 0: the bytes of `type` */
+    int number_bytes; /* bytes of a moved vector element; 0: the bytes of --type */
     const cli_convergence *convergence;
     copy_bandwidth copy; /* set by cli_measure_floor */
     double disturbance;  /* share of the processors that other programs used during the solve */

@@ -31,7 +31,7 @@ typedef struct arguments {
 typedef struct product {
     spry_context *context;
     const char *a_path, *b_path;   /* b_path NULL: B is A */
-    char name_a[124], name_b[124]; /* names of the files, with folders if they would be equal */
+    char name_a[124], name_b[124]; /* names of the files, with folders if the names would be equal */
     char name[256];                /* "a" if A is squared, else "a*b", with ^T for transposed matrices */
     spry_matrix *A, *B, *C;        /* B may be A */
     spry_arrays a, b, c;
@@ -395,7 +395,7 @@ static int check_result_size(const product *p, const arguments *a)
     const spry_spgemm_options o = product_options(a, NULL);
     cli_progress("counting the entries of C");
     if (spry_spgemm_estimate(p->context, &e, p->A, p->B, &o, NULL) != SPRY_OK || (double)e.result_bytes <= half)
-        return CLI_GO_ON; /* the product itself reports what is wrong */
+        return CLI_GO_ON; /* if the estimate failed, the product reports the error */
     return cli_usage_error("C would have %s%s entries and need %s, more than half of the %s of free memory: add --yes "
                            "to multiply, or --memory-limit BYTES; --estimate shows all sizes",
                            e.exact ? "" : "about ", cli_count(e.nnz).s, cli_bytes(e.result_bytes).s,

@@ -397,7 +397,8 @@ static int json_line(const product *p, arguments *a)
 static int report(const product *p, arguments *a, int status)
 {
     const bool for_people = cli_for_people(&a->json) && !cli_is_dash(a->out);
-    if (p->copy.note[0] && !(for_people && isnan(p->record.rates.copy_gbps))) /* else the report has the note */
+    /* If the bandwidth is not known, the report for people has the note. */
+    if (p->copy.note[0] && !(for_people && isnan(p->record.rates.copy_gbps)))
         cli_message("note: the copy bandwidth is %s", p->copy.note);
     if (p->record.status != RECORD_OK) status = CLI_UNSUCCESSFUL;
     int opened = cli_json_open(&a->json);

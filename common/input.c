@@ -295,12 +295,12 @@ static double random_value(uint64_t i, uint64_t seed)
     return bits & 1 ? -value : value;
 }
 
-enum { ONE_THREAD = 1 << 16 }; /* largest length at which more threads do not help */
+enum { ONE_THREAD = 1 << 16 }; /* up to this length one thread runs, because more threads do not help */
 
 typedef struct filling {
     void *data;
     spry_type type;
-    bool random; /* elements depend on their index and the seed; else all equal `value` */
+    bool random; /* true: element i depends on i and the seed; false: all elements are `value` */
     uint64_t seed;
     double value;
 } filling;

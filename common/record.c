@@ -82,7 +82,7 @@ spry_status record_take_plan(record *r, const spry_spmv_plan *plan, spry_error *
     r->method.deterministic = info.deterministic;
     r->cost.setup_us = info.setup_us;
     r->cost.upload_us = info.upload_us;
-    if (info.predicted_us > 0) { /* it is 0 if memory for measuring the bandwidth was short */
+    if (info.predicted_us > 0) { /* 0: the library predicted no times */
         r->cost.baseline_us = info.baseline_us;
         r->cost.predicted_us = info.predicted_us;
     }

@@ -46,7 +46,7 @@ typedef struct record_cost {
     double setup_us, upload_us;
     double baseline_us, predicted_us; /* predicted times of one run, with csr and with the plan */
     double update_us;                 /* measured time of one update; NaN: not measured */
-    int64_t break_even;               /* runs after which set-up has paid off; -1: never, or not known */
+    int64_t break_even; /* runs until the plan is ahead of csr, set-up included; -1: never, or not known */
 } record_cost;
 
 /* Measured times of one run; with op cg and pagerank, of one iteration. */
@@ -59,7 +59,7 @@ typedef struct record_time {
 } record_time;
 
 /*
- * Rates of one run.
+ * Rates of one run. copy_gbps is the copy bandwidth of the device. roof is gbps / copy_gbps.
  *
  * spmv, spmv_t: gflops count two operations per entry. gbps counts the bytes of plain CSR, x and y once. bytes is the
  * size of the plan's storage.
@@ -69,8 +69,8 @@ typedef struct record_time {
  * spgemm: gflops count two operations per product of entries. gbps counts the bytes of A and C once. bytes is the size
  * of C.
  *
- * cg, pagerank: gflops count the operations of the product. gbps counts its bytes and the least traffic of the method's
- * vectors.
+ * cg, pagerank: gflops count the operations of the product. gbps counts the bytes of the product and the least traffic
+ * of the method's vectors.
  */
 typedef struct record_rates {
     double gflops, gbps, copy_gbps, roof;

@@ -12,6 +12,7 @@ typedef struct peer_blocks {
 
 /*
  * Finds the block size from 2 to 8 with the fewest bytes, among sizes that divide rows and columns and store at most
- * 1.5 values per entry. The matrix has indices 32/32. Returns UNSUPPORTED with an error if no size qualifies.
+ * 1.5 values per entry. The matrix must have 32-bit offsets and columns. Returns UNSUPPORTED with an error if no size
+ * qualifies.
  */
 int peer_blocks_find(peer_blocks *blocks, const spry_peer_matrix *a, spry_peer_error *error);

@@ -12,7 +12,7 @@
  *
  * prepare uploads, converts, allocates the workspace, calls cusparseSpMV_preprocess for every kernel, and waits for the
  * GPU. A matrix is kept in only one layout. The first prepare of the process creates the library's handle; its time is
- * reported as start-up. Work runs in the default stream.
+ * reported as start-up. Work runs in the default stream. "32/32" means 32-bit offsets and 32-bit columns.
  */
 #include "bench/peers/cusparse_layouts.h"
 

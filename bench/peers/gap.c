@@ -21,8 +21,8 @@ enum { BLOCK = 16384 };
 typedef struct gap_state {
     int64_t n;
     int64_t *offsets; /* offsets of the links into each node */
-    int32_t *nodes;   /* sources of these links */
-    void *weights;    /* weights of these links; NULL: all are 1 */
+    int32_t *nodes;   /* source of each link */
+    void *weights;    /* weight of each link; NULL: all are 1 */
     void *inverse;    /* 1 / sum of the weights of each node's links out; 0: the node has no links out */
     void *contributions;
     int threads, value_bytes;

@@ -187,7 +187,7 @@ def gmsh_periodic(size):
         for own, other in same.items():
             number[own] = other
         for _ in range(3):
-            number = number[number]  # nodes on edges and corners are images of nodes that are images themselves
+            number = number[number]  # the master of a node on an edge or a corner may have a master itself
         return {"elements": only_used([number[cells]])[0]}
 
     return Table("gmsh", told(periodic_box, size), table)

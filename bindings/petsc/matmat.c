@@ -28,7 +28,7 @@ typedef struct Product {
     spry_spgemm_plan *plan;
     spry_matrix *computed;          /* result for the current operands, already computed; NULL: run the plan */
     Operands operands;              /* state at the last run */
-    PetscBool compared;             /* same_structure is known for nonzero_state */
+    PetscBool compared;             /* same_structure is known, if C's state is still nonzero_state */
     PetscBool same_structure;       /* C has the product's structure, so a run writes C's values directly */
     PetscObjectState nonzero_state; /* C's state when the structures were compared */
 } Product;

@@ -133,7 +133,7 @@ PetscErrorCode SpryPlansGet(Mat A, SpryPlans **plans)
         PetscFunctionReturn(PETSC_SUCCESS);
     }
     PetscCall(SpryComposed((PetscObject)A, PLANS_NAME, plans));
-    if (*plans && (*plans)->owner != A) { /* PETSc attached another matrix's plans to A */
+    if (*plans && (*plans)->owner != A) { /* drop another matrix's plans, which PETSc attached to A */
         PetscCall(SpryPlansDrop(A));
         *plans = NULL;
     }
@@ -283,7 +283,7 @@ static PetscErrorCode plan_when_due(Mat A, SpryPlans *plans, SpryDirection direc
     PetscFunctionBegin;
     slot->calls++;
     if (slot->refusal[0] || !worth_a_call(plans, direction)) PetscFunctionReturn(PETSC_SUCCESS);
-    if (slot->plan && slot->vector_device != vector_device) { /* vectors moved to a GPU or from it */
+    if (slot->plan && slot->vector_device != vector_device) { /* the vectors changed device: build new plans */
         plans_clear(plans);
         slot->calls = FIRST_PLAN + 1;
     }
@@ -312,7 +312,7 @@ static PetscErrorCode take_new_values(Mat A, SpryPlans *plans)
             slot->next_update_review *= 2;
             PetscCall(review(A, plans, (SpryDirection)d));
         }
-        if (slot->plan == before) /* also if memory for a new plan was short */
+        if (slot->plan == before) /* no new plan, for example because memory was short */
             SpryCall(spry_spmv_plan_update(slot->plan, NULL, err));
     }
     PetscCall(PetscLogEventEnd(spry_settings.updating, A, 0, 0, 0));

@@ -34,7 +34,7 @@ static PetscErrorCode check_build(void)
     size_t integer, real;
     PetscInt version[4];
     PetscFunctionBegin;
-    if (PETSC_COMM_WORLD == MPI_COMM_NULL) { /* a PETSc that is not initialized does not print errors */
+    if (PETSC_COMM_WORLD == MPI_COMM_NULL) { /* PETSc is not initialized and would print no error */
         fprintf(stderr,
                 "the plug-in of Spry is for PETSc %d.%d with integers of %d bits and scalars of %d bits; the program "
                 "uses another PETSc\n",
@@ -118,7 +118,7 @@ static PetscErrorCode finalize(void)
 {
     PetscFunctionBegin;
     spry_context_destroy(spry_settings.context);
-    spry_settings.context = NULL; /* PETSc may be initialized again, with other options */
+    spry_settings.context = NULL; /* the next PetscInitialize then registers again, with its options */
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 

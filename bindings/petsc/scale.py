@@ -88,12 +88,12 @@ def columns_above(dims, starts):
     reach, total = (nx * ny if nz > 1 else nx), nx * ny * nz
     found = []
 
-    def first_line(k):  # number of columns before column k that have no neighbour at -nx in their plane
+    def first_line(k):  # number of points before point k that are in the first line of their plane
         return k // (nx * ny) * nx + min(k % (nx * ny), nx)
 
     for rank in range(len(starts) - 1):
         begin, end = int(starts[rank]), int(starts[rank + 1])
-        far = max(end, begin + reach)                # every column from far to end + reach is needed
+        far = max(end, begin + reach)                # the rank needs all columns far .. end + reach - 1
         near, near_end = max(end, begin + nx), min(end + nx, far)
         sender = rank + 1
         while begin < end and sender < len(starts) - 1 and starts[sender] < min(end + reach, total):

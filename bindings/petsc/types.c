@@ -377,7 +377,7 @@ static PetscErrorCode MatMPIAIJSetPreallocation_MPIAIJSpry(Mat A, PetscInt d, co
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc 3.18 writes the whole matrix to existing submatrices without increasing their state. */
+/* Creates submatrices. Increases the state of existing ones, to which PETSc 3.18 writes without increasing it. */
 static PetscErrorCode MatCreateSubMatrices_MPIAIJSpry(Mat A, PetscInt count, const IS rows[], const IS cols[],
                                                       MatReuse reuse, Mat *submatrices[])
 {
@@ -438,7 +438,7 @@ static PetscErrorCode MatConvert_MPIAIJ_MPIAIJSpry(Mat A, MatType type, MatReuse
     PetscCall(inherit(B, &spry_mpiaij));
     if (!mpiaij_preallocate)
         PetscCall(PetscObjectQueryFunction((PetscObject)B, "MatMPIAIJSetPreallocation_C", &mpiaij_preallocate));
-    operations = spry_mpiaij; /* mpiaij's products run on seqaijspry blocks */
+    operations = spry_mpiaij; /* keeps mpiaij's products, which call those of the seqaijspry blocks */
     operations.create_submatrices = MatCreateSubMatrices_MPIAIJSpry;
     operations.destroy = MatDestroy_MPIAIJSpry;
     operations.view = MatView_MPIAIJSpry;

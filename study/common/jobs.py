@@ -40,7 +40,7 @@ class Run:
         except OSError as error:
             sys.exit(f"{machine.program()}: cannot be run: {error.strerror}; set SPRY to the program's path")
         for line in (process.stderr or "").splitlines():
-            if ": note: " not in line:  # notes, such as on other running programs, do not matter in a quick run
+            if ": note: " not in line:  # a quick run omits notes, such as on other running programs
                 print(line, file=sys.stderr)
         return process.stdout, process.returncode
 

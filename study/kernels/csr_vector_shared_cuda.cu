@@ -24,7 +24,7 @@ template <typename V, typename P, typename J> static __global__ void __launch_bo
     __shared__ V sums[THREADS];
     const int64_t i = (int64_t)blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP;
     const int lane = threadIdx.x % WARP;
-    if (i >= m) return; /* i is equal for all lanes of a warp */
+    if (i >= m) return; /* all lanes of a warp or none, because i is equal for them */
     V sum = 0;
     for (P k = Ap[i] + lane, end = Ap[i + 1]; k < end; k += WARP)
         sum += (Ax ? load_once(Ax + k) : V(1)) * x[load_once(Aj + k)];

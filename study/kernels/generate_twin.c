@@ -344,7 +344,7 @@ static spry_status twin_list(spryi_generation *g, int64_t *nnz, spry_error *err)
     t.pairs_left = (entries - diagonal) * g->n[SPRYI_KEY_SYMMETRY] / 200;
     t.singles_left = entries - diagonal - 2 * t.pairs_left;
     if (g->n[SPRYI_KEY_SYMMETRY] == 100 && t.singles_left == 1)
-        t.singles_left = 0; /* one entry cannot have a mirror image */
+        t.singles_left = 0; /* leave out the last entry, for which there is no mirror image */
     *nnz = 0;
     if (t.dof > n) t.dof = 1;
     while (t.mask + 1 < 2 * (uint64_t)(t.pairs_left + t.singles_left) + 2) t.mask = 2 * t.mask + 1;

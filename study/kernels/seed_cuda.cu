@@ -41,7 +41,7 @@ struct seed_way {
     int count;          /* threads per group in GetNNZ, a power of two */
     int blocks;         /* blocks per multiprocessor */
     int claim;          /* rows that a group claims at a time; 0: rows are assigned in advance */
-    int sort;           /* threads of SortCols; 0: by the longest row */
+    int sort;           /* threads of SortCols; 0: computed from the longest row */
     bool reset_touched; /* clears only the table entries that a row used */
     bool reset_printed; /* clears tables as the listings do: GetNNZ skips empty rows of A, GetVals steps by 1 */
 };
@@ -193,7 +193,7 @@ template <typename V> static __global__ void __launch_bounds__(MOST_THREADS)
                 const int32_t j = __ldg(r.B.j + e);
                 const V product = a * __ldg((const V *)r.B.x + e);
                 int32_t place = table[j];
-                if (place == -1) { /* atomicInc wraps to 0 after the row's last entry */
+                if (place == -1) { /* *back counts used places, and returns to 0 after the last one */
                     table[j] = place = (int32_t)atomicInc(back, entries - 1);
                     Cj[at + place] = j;
                     Cx[at + place] = product;

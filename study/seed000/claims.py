@@ -4,7 +4,7 @@ from common.report import CONFIRMED, NOT_COMPARABLE, REFUTED, verdict
 from seed000.speedups import (ADAPTIVE, COO, CUSPARSE, ELL, HYB, LARGER, LIMITS, MARGIN, SCALAR, SCOO, SEGMENTED,
                               SHARED, TYPES, VECTOR, changes, leading, short)
 
-LONG, EVEN = 32, 1.5  # LONG: mean row that fills a warp; EVEN: largest ratio of longest to mean row of even rows
+LONG, EVEN = 32, 1.5  # LONG: mean row length that fills a warp; EVEN: largest longest / mean row length of even rows
 # Claims on arithmetic means: item, text, two kernels, and for each type 1 if the first kernel is faster in the
 # document, -1 if it is slower.
 MEANS = (

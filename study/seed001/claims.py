@@ -141,7 +141,7 @@ def on_gpu(report, rates, series, what):
 
 
 def _by_density(report, rates, series, what):
-    """Adds the claim on irregular matrices: CSR-3's rate relative to cuSPARSE grows with the mean row."""
+    """Adds the claim on irregular matrices: CSR-3's rate relative to cuSPARSE grows with the mean row length."""
     if "CSR-3" not in series or "cuSPARSE" not in series:
         return
     ratios = {m: q for m, q in rates.ratios(series["CSR-3"], series["cuSPARSE"]).items() if not suite.is_regular(m)}

@@ -7,7 +7,7 @@ import math
 
 from common.numbers import geometric_mean
 
-CASES = (8, 16, 32)  # largest mean row of cases 1 to 3
+CASES = (8, 16, 32)  # largest mean row length of cases 1, 2 and 3
 LEAST_SHARE = 0.5
 
 

@@ -191,7 +191,7 @@ def show_gpu(report, results):
 
 
 def show_readings(report, rates, what):
-    """Compares two readings of the document's formula. They differ only in case 2, mean rows over 8 and up to 16."""
+    """Compares two readings of the document's formula. They differ only in case 2: 8 < mean row length <= 16."""
     rows = []
     for system in ("volta", "ampere"):
         one, other = f"csr3:tuning={system}", f"csr3:tuning={system}-ssrs"

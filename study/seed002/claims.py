@@ -23,8 +23,8 @@ class Claims:
         self.report, self.points = report, points
 
     def compare(self, item, text, density, below, above, holds, why, sizes=None):
-        """Adds a claim on the time of method `above` divided by the time of method `below`, in both types. holds(ratios
-        in float) decides."""
+        """Adds a claim on the time of method `above` divided by the time of method `below`, in both types. The claim
+        is confirmed if holds(ratios in float) is true."""
         found = {}
         for kind, name in TYPES:
             ratios = self.points.ratios(density, kind, (above, without_sort), (below, without_sort))
@@ -137,7 +137,7 @@ def _best_settings(ways, kinds):
 
 
 def _judge(report, text, best, judged, holds, why):
-    """Adds a claim. holds(gains of the matrices in `judged`) decides."""
+    """Adds a claim, confirmed if holds(gains of the matrices in `judged`) is true."""
     gains = [best[m][0] for m in best if m in judged]
     if not gains:
         report.claim("section 6", text, "not measured here", NOT_COMPARABLE,

@@ -84,7 +84,7 @@ class Timed:
         return self.times[self.taken] / min(self.times.values()) if self.taken in self.times else None
 
     def over_by_any(self):
-        """Returns the ratio of over() with the fastest kernel of the chosen leaf's format, with or without atomics."""
+        """Like over(), but with the time of the fastest kernel of the chosen leaf's format, with or without atomics."""
         own = min(r["time_us"] for r in self.good if r["format"] == self.taken and not r["peer"])
         return own / min(own, *self.times.values())
 

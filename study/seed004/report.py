@@ -42,7 +42,8 @@ class Runs:
         return ", ".join(sorted({t.leaves[form]["kernel"] for t in self.of(device, kind).values() if form in t.leaves}))
 
     def built(self, device=None):
-        """Returns {matrix: {format: words}} of built plans in f32. device None: the GPU if measured, else the CPU."""
+        """Returns {matrix: {format: words (storage.py) of the plan in f32}}. device None: the GPU if measured, else
+        the CPU."""
         device = device or ("cuda" if any(key[0] == "cuda" for key in self.timed) else "cpu")
         return {name: {form: r["bytes"] / storage.WORD for form, r in timed.leaves.items()}
                 for (d, kind, name), timed in self.timed.items() if (d, kind) == (device, "f32") and timed.leaves}

@@ -155,7 +155,7 @@ static int multiply(Plan *p, const spry_operand *y, const spry_operand *x, const
                     const spry_spmv_run_options *on_gpu)
 {
     const int64_t columns = x->vector.count;
-    if (columns == 0) return 0; /* the library reads a count of 0 as 1 */
+    if (columns == 0) return 0; /* no run, because the library reads a count of 0 as 1 */
     if (p->is_updating) return refuse("the plan is being updated by another thread");
     const bool is_row_major = spry_python_is_row_major(x) || spry_python_is_row_major(y);
     if (is_row_major && need_row_major_plan(p, columns, on_gpu ? on_gpu->stream : NULL) < 0) return -1;
@@ -373,7 +373,7 @@ static PyObject *plan_update(PyObject *self, PyObject *args)
     }
     if (status == SPRY_OK && p->row_major_plan) {
         SPRY_WITHOUT_LOCK(status = spry_spmv_plan_update(p->row_major_plan, &options, &err));
-        if (status != SPRY_OK) { /* it still has the old values; the next row-major block builds a new plan */
+        if (status != SPRY_OK) { /* drop the plan with the old values; the next row-major block builds a new one */
             spry_spmv_plan_destroy(p->row_major_plan);
             p->row_major_plan = NULL;
         }

@@ -239,7 +239,7 @@ static int is_running(const CgPlan *p)
 {
     spry_error err = {.status = SPRY_UNSUPPORTED, .message = "the plan is in use by another thread"};
     if (!p->running) return 0;
-    spry_python_fail(&err); /* may run other threads, so p->running is not read again */
+    spry_python_fail(&err); /* this call may run other threads, so p->running is not read again */
     return 1;
 }
 
@@ -257,7 +257,7 @@ static PyObject *cg_plan_run(PyObject *self, PyObject *args)
     options.observe = watch;
     options.observe_user = &call.watch;
     if (!PyArg_ParseTuple(args, "OOpO", &into, &right, &is_f32, &dict) || is_running(p)) return NULL;
-    p->running = true; /* before begin, which releases the interpreter's lock */
+    p->running = true; /* set before begin, which releases the interpreter's lock */
     if (spry_python_options(&options, cg_run_options, dict) < 0 ||
         begin(&call, into, right, is_f32, p->rows, "b", NULL) < 0) {
         p->running = false;

@@ -167,7 +167,7 @@ class Host:
         return array.astype(dtype)
 
     def columns(self, x, dtype, copy):
-        """Returns x column-major and with that type; a copy if `copy` is true or x has another layout or type."""
+        """Returns x column-major and of type dtype; a copy if `copy` is true or x has another layout or type."""
         return np.array(x, dtype, order="F") if copy else np.require(x, dtype, ("F", "A"))
 
     def copy_values(self, target, values):
@@ -180,7 +180,7 @@ class Host:
         import scipy.sparse
 
         name = ("csr" if layout == CSR else "csc") + ("_array" if self.is_array else "_matrix")
-        if offsets.dtype != indices.dtype:  # SciPy requires one type for both
+        if offsets.dtype != indices.dtype:  # SciPy requires one type for offsets and indices
             indices = indices.astype(offsets.dtype)
         made = getattr(scipy.sparse, name)(shape, dtype=values.dtype)
         made.data, made.indices, made.indptr = values, indices, offsets
@@ -212,7 +212,7 @@ class OnGpu:
         return self.view(array, _lay_out(self.shape(array), self.strides(array)))
 
     def columns(self, x, dtype, copy):
-        """Returns x column-major and with that type; a copy if `copy` is true or x has another layout or type."""
+        """Returns x column-major and of type dtype; a copy if `copy` is true or x has another layout or type."""
         if self.dtype(x) != dtype:
             x, copy = self.converted(x, dtype), False
         layout = _lay_out(self.shape(x), self.strides(x))

@@ -137,7 +137,7 @@ def _sparse(self, other):
         left, right = _matrix(self), _matrix(self.__class__(other))
         if left is not None and right is not None:
             C = csr_of(_core.spgemm(left, right, _AS_SCIPY)[0])
-            if C.nnz > 0:  # else SciPy computes the empty matrix, whose indices have other types
+            if C.nnz > 0:  # SciPy computes a product without entries: its indices have other types
                 result = self.__class__((C.data, C.indices, C.indptr), shape=C.shape)
                 result.has_canonical_format = True
                 return result

@@ -8,7 +8,7 @@ from ._errors import InvalidError
 
 
 def as_operand(x, dtype: str, name: str) -> np.ndarray:
-    """Returns x as a contiguous array of one or two dimensions of that type, for the extension."""
+    """Returns x as a contiguous array of type dtype with one or two dimensions, for the extension."""
     if hasattr(x, "tocsr"):
         raise TypeError(f"{name} is sparse, {type(x).__name__}: spry.spgemm multiplies sparse matrices")
     array = np.asarray(x)
@@ -40,7 +40,7 @@ def refuse_shared(shape, strides):
     if not shared and len(long) == 2:
         (m, a), (n, b) = long
         common = math.gcd(a, b)
-        shared = b // common < m and a // common < n  # i steps along one dimension equal j steps along the other
+        shared = b // common < m and a // common < n  # b/common steps of stride a equal a/common steps of stride b
     if shared:
         raise InvalidError(f"out has strides {tuple(strides)}, with which entries share memory, as after "
                            "numpy.broadcast_to; expected an array with one memory location for each entry")
