@@ -63,12 +63,12 @@ typedef struct bench_subject {
     const spry_matrix *A;        /* CSR in host memory with values */
     const char *ordering;        /* name for the records */
     double read_us;              /* time of reading the file, with op spgemm; NaN: not known, or generated */
-    double reorder_us;           /* time of ordering and of moving entries; included in each set-up time */
+    double reorder_us;           /* time of computing the ordering and of reordering A; included in each set-up time */
     const spry_ordering *groups; /* groups of Band-k, for csr2, csr3 and csr4 on groups_device; NULL: none */
     const char *groups_device;   /* device for which the sizes of groups were chosen */
     const char *plan_ordering;   /* ordering that Spry's plans apply; A itself is in the given order; NULL: none */
     bench_part part;
-    int k;              /* 2, 3 or 4: bandk2, bandk3 or bandk4, only for csr2, csr3 or csr4; 0: any */
+    int k;              /* 2, 3 or 4: the ordering is Band-k with this k, and only csr2, csr3 or csr4 runs; else 0 */
     const char *device; /* device of the cases */
     int64_t count;      /* number of vectors with op spmm and spmm_t, else 0 */
     const bench_types *types;
@@ -82,7 +82,7 @@ bool bench_has_device(const bench_session *session, const char *kind); /* return
  * missing, returns `named`, which is true if the user named a kernel.
  */
 bool bench_device_fits(const bench_session *session, const char *wanted, const char *kind, bool named);
-/* Returns true if peer number p has the operation and the device, and is named if any peer is named. */
+/* Returns true if peer number p has the operation and the device. If the user named peers, p must be one of them. */
 bool bench_wants_peer(const bench_session *session, const char *device, int p);
 /* Returns RECORD_SKIPPED for a request that the library does not support or refuses, else RECORD_FAILED. */
 record_status bench_status_of(spry_status status);

@@ -566,7 +566,7 @@ typedef struct run_state {
     int fewer_count;
     record *records;
     int record_count, group; /* group: index of the last group's first record */
-    char records_path[4096]; /* records of a report without --json; "": none */
+    char records_path[4096]; /* file for the records of a report without --json; "": none */
     int matrices;            /* matrices with records */
     int groups;              /* number of groups of records that the last matrix has so far */
     double done;             /* share of the work that has records */

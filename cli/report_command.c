@@ -25,7 +25,7 @@ typedef struct renderer {
     char program[4096], folder[4096]; /* paths of this program and of report/ */
     char peers_python[4200];          /* Python installed by ./quickstart --peers */
     const char *python;
-    bool is_spry; /* false: a test's program, which has no command for matrices */
+    bool is_spry; /* false: the program is a test, which cannot draw pictures of matrices */
 } renderer;
 
 /* A report to draw, or a comparison of two runs. Members that do not apply are NULL. */

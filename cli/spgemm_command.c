@@ -35,7 +35,7 @@ typedef struct product {
     char name[256];                /* "a" if A is squared, else "a*b", with ^T for transposed matrices */
     spry_matrix *A, *B, *C;        /* B may be A */
     spry_arrays a, b, c;
-    const char *class_name; /* class of A; "" if no JSON record is written */
+    const char *class_name; /* "regular" or "irregular" rows of A; "" if no JSON record is written */
     double read_us, whole_us;
     double disturbance; /* share of the processors that other programs used during the product */
     spry_spgemm_info info;

@@ -29,7 +29,7 @@ enum { SIGMA = 16, REGISTER = 64, MOST_THREADS = 1024, MOST_LANES = 16 };
 typedef struct tile {
     int32_t first_row; /* row of the first entry */
     int32_t next_row;  /* first row that begins in the tile */
-    int64_t list;      /* index in rows_begun of the rows that begin in the tile; -1: they are consecutive */
+    int64_t list;      /* index in rows_begun of the list of rows that begin in the tile; -1: they are consecutive */
     uint16_t flags[SIGMA];
     uint8_t before[MOST_LANES]; /* number of rows that begin in earlier lanes */
 } tile;

@@ -19,7 +19,7 @@ enum { SELL_SLICE = 32 };
  */
 typedef struct sliced_ell {
     int64_t slices, slots;
-    void *offsets; /* slices + 1, of the matrix's offset type */
+    void *offsets; /* slices + 1 elements of the matrix's offset type */
     char *columns; /* -1 in padding */
     char *values;
 } sliced_ell;

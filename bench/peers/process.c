@@ -39,8 +39,8 @@
 
 typedef struct process {
     pid_t id; /* 0: none */
-    FILE *in; /* reads answers */
-    int out;  /* writes commands, on the socket of `in` */
+    FILE *in; /* stream for answers */
+    int out;  /* descriptor for commands, of the same socket as `in` */
     char line[512];
     int64_t rows, cols;
     int value_bytes;

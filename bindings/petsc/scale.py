@@ -104,7 +104,7 @@ def columns_above(dims, starts):
                 count += b - a - (first_line(b) - first_line(a))
             by_line = near == end < near_end and end // nx % ny > 0
             if low <= end < high and end % nx > 0 and far > end and not by_line:
-                count += 1                           # this rank's last point needs only the next point of its line
+                count += 1                           # the rank's last point needs the next point of its line
             if count:
                 found.append((rank, sender, count))
             sender += 1
@@ -116,7 +116,7 @@ def row_blocks(dims, ranks):
     nx, ny, nz = three(dims)
     total = nx * ny * nz
     starts = np.concatenate(([0], np.cumsum(split(total, ranks))))
-    cuts = np.unique(np.concatenate((np.arange(0, total + 1, nx), starts)))  # pieces of lines, each on one rank
+    cuts = np.unique(np.concatenate((np.arange(0, total + 1, nx), starts)))  # pieces of lines; a piece is on one rank
     low, high = cuts[:-1], cuts[1:]
     length, rank = high - low, np.searchsorted(starts, low, side="right") - 1
     begin, end = starts[rank], starts[rank + 1]
