@@ -78,7 +78,7 @@ typedef struct bench_operation {
     const char *op;        /* "spmv", "spmv_t", "spmm", "spmm_t", "spgemm", "cg", "pagerank" */
     const int64_t *counts; /* numbers of vectors, with op spmm and spmm_t */
     int counts_length;
-    bool row_major;           /* layout of multiple vectors; else column-major */
+    bool row_major;           /* true: multiple vectors are row-major; false: column-major */
     const bench_types *types; /* widest first; stored and vectors may differ only in products with vectors */
     int type_count;
     /* A's values are dropped, and peers get values that are all 1. Not with op "spgemm" or "cg". */

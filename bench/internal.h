@@ -182,7 +182,7 @@ typedef struct spmv_matrices {
     const spry_matrix *A; /* in host memory */
     spry_matrix *pattern; /* A without values, if they are dropped; else NULL */
     device_matrix on_gpu; /* A in GPU memory, for GPU plans with arrays_on_gpu */
-    spry_matrix *wide;    /* A with values of the vectors' type, if they are stored in another; else NULL */
+    spry_matrix *wide;    /* A with values of the vectors' type, if A stores another type; else NULL */
     spry_matrix *checked; /* A in CSC, the reference for transposed products with multiple vectors; NULL: use A */
     spry_arrays arrays;   /* A with values of the vectors' type, for peers; a pattern has ones */
     void *ones;           /* values of a pattern in `arrays`; else NULL */

@@ -29,7 +29,7 @@ static spry_vector vector(const spmv_group *group, void *data, int64_t length, i
                          .device = device};
 }
 
-/* Returns the bytes of vectors.count vectors of this length. */
+/* Returns the bytes of vectors.count vectors with `length` elements each. */
 static size_t vector_bytes(const spmv_group *group, int64_t length)
 {
     return (size_t)length * (size_t)group->vectors.count * spry_type_bytes(group->vectors.type);

@@ -241,7 +241,7 @@ void cli_progress(const char *text);
 void cli_progress_writing(const char *path); /* shows "writing", or removes the line if path is "-" */
 /* Sets the completed share of the command's work, from which the time left is computed; below 0: not known. */
 void cli_progress_share(double share);
-int cli_width(int stream); /* returns the terminal's columns, else COLUMNS, else 80 */
+int cli_width(int stream); /* returns the terminal's width in characters, else COLUMNS, else 80 */
 
 /*
  * Sets the message that follows "interrupted: " if the command is interrupted from now on; at most one line. The

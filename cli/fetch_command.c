@@ -40,10 +40,11 @@ typedef struct fetching {
     const char *folder;
     char matrix[128], group[64], name[64]; /* "HB/1138_bus" and its parts */
     char url[1024], out[1024];
-    char part[1024], tag[1024], fresh[1024]; /* paths of the received data, its version, and the incomplete result */
-    const char *step;                        /* "fetching", "unpacking" */
-    double started;                          /* start of the step, seconds */
-    int64_t first;                           /* bytes present at the start of the step; -1: not known yet */
+    char part[1024], tag[1024],
+        fresh[1024];  /* files of the received data, of its version, and of the incomplete result */
+    const char *step; /* "fetching", "unpacking" */
+    double started;   /* start of the step, seconds */
+    int64_t first;    /* bytes present at the start of the step; -1: not known yet */
     const char *status;
     char reason[1280];
     int64_t bytes; /* size of out */

@@ -243,7 +243,7 @@ int cli_check_page_name(const char *option, const char *path)
 
 int cli_output_close(cli_output *output, int status)
 {
-    static bool stdout_failed; /* reported once, because the rest of its buffer fails again at the program's end */
+    static bool stdout_failed; /* is reported only once: another flush at the program's end fails again */
     bool good = true;
     if (!output->stream) return status;
     errno = output->error ? output->error : ferror(output->stream) ? EIO : 0;

@@ -75,8 +75,8 @@ typedef struct cli_run {
     copy_bandwidth copy; /* set by cli_measure_floor */
     double disturbance;  /* share of the processors that other programs used during the solve */
     /*
-     * Least time of an iteration: measured time of its product, plus the time to move its vectors at copy bandwidth.
-     * NaN: not measured.
+     * Least time of an iteration: measured time of its product, plus the time to move the method's vectors at
+     * copy bandwidth. NaN: not measured.
      */
     double floor_us;
 } cli_run;

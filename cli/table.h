@@ -9,7 +9,7 @@
 
 typedef struct cli_column {
     const char *title;
-    bool is_text; /* aligned left; else numbers, aligned right */
+    bool is_text; /* true: text, aligned left; false: numbers, aligned right */
     int rank;     /* 0: never left out; columns of the highest rank are left out first */
 } cli_column;
 

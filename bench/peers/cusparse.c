@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The first version with this interface of SpMVOp. */
+/* True if cuSPARSE has SpMVOp with the interface that this file uses. */
 #define HAS_SPMVOP (CUSPARSE_VERSION >= 12904)
 
 #if !HAS_BSR

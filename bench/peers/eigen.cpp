@@ -17,7 +17,7 @@ template <typename V, typename A, typename X, typename Y>
 void multiply(const A &op, V alpha, const X &xs, V beta, Y &ys)
 {
     if (beta == V(0))
-        ys.setZero(); /* an assignment to noalias() also clears first */
+        ys.setZero(); /* no extra work: an assignment to noalias() also clears ys first */
     else if (beta != V(1))
         ys *= beta;
     if (alpha == V(1))

@@ -358,8 +358,8 @@ TABLES = {
 
 
 def pack(arrays):
-    """Compresses arrays: subtracts from each number the one to its left (first column: above it), and stores byte k of
-    all differences together, for k = 0 to 3."""
+    """Compresses arrays: subtracts from each number its left neighbour (in the first column, the number above it). Then
+    stores byte k of all differences together, for k = 0 to 3."""
     out = io.BytesIO()
     for name, array in sorted(arrays.items()):
         array = np.asarray(array, np.int64)

@@ -198,7 +198,7 @@ static PetscErrorCode measure_mult(Subject *s, const char what[], PetscErrorCode
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Measures the first product of two matrices, and a second product after their values changed in the same structure. */
+/* Measures the first product, A*A or P^T*A*P, and a second product after a change of A's values, not its structure. */
 static PetscErrorCode measure_product(Subject *s, PetscBool ptap)
 {
     Times first = {.rounds = s->rounds}, again = {.rounds = s->rounds};

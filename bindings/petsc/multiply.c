@@ -1,6 +1,6 @@
 /*
- * Products with vectors: y = A*x, z = y + A*x, and both with A's transpose. A plan runs on PETSc's own arrays, in host
- * or GPU memory. Without a plan, PETSc's seqaij code runs.
+ * Products with vectors: y = A*x, z = y + A*x, and the same two with A's transpose. A plan runs on PETSc's own arrays,
+ * in host or GPU memory. Without a plan, PETSc's seqaij code runs.
  */
 #include "spry_petsc.h"
 

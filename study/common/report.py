@@ -46,7 +46,7 @@ class Report:
         self.draws = not options.no_figures and can_draw()
 
     def measured_on(self, on="all", jobs=""):
-        """Returns the machines and dates of these jobs as text."""
+        """Returns the machines and dates of the jobs whose names begin with `jobs`, as text."""
         def told_of(about):
             processor = f"{about['processor']}, {about['cores']} cores"
             return processor if on == "cpu" or not about["gpu"] else f"{about['gpu']}, host: {processor}"

@@ -90,8 +90,8 @@ class Speedups:
 
 
 def changed(types, matrix, kernels):
-    """Returns whether each type's leader is over 5 % faster than the other type's leader; None if a type has no
-    leader."""
+    """Returns whether, in each type, the type's own leader is over 5 % faster than the other type's leader; None if
+    a type has no leader."""
     leaders = [s.leader(matrix, kernels) if matrix in s.matrices else None for s in types]
     if not all(leaders):
         return None

@@ -11,7 +11,7 @@ GPU = {
     "A100": {"regular": {"CSR-3": 187.3, "CSR5": 169.5, "cuSPARSE": 153.3},
              "irregular": {"CSR-3": 76.1, "CSR5": 168.8, "cuSPARSE": 169.9}},
 }
-# Rows and entries of table 1 that contradict its mean row. The twin has other sizes.
+# Rows and entries that contradict the mean row length in table 1. The twin has other sizes.
 SIZES = {"thermal2": (1280000, 8580000)}
 # Matrices on which CSR-2 is over 5 % faster than CSR-3 on a GPU.
 CSR2_AHEAD = {"V100": ("wiki-Talk", "patents", "as-Skitter", "debr"),
