@@ -536,7 +536,7 @@ static spry_status open_group(spgemm_group *group, bench_session *session, const
                             .arrays = SPRY_INIT(spry_arrays),
                             .estimate = SPRY_INIT(spry_spgemm_estimate_info)};
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
-    options.device = SPRY_CPU; /* the CPU's estimate is exact */
+    options.device = SPRY_CPU; /* an estimate on the CPU is exact */
     spry_status status = spry_matrix_get_arrays(group->A, &group->arrays, err);
     if (status == SPRY_OK) status = bench_describe(session, &group->common, subject, err);
     if (status == SPRY_OK)

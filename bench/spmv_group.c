@@ -202,7 +202,7 @@ spry_status bench_measure_gpu_copy(bench_session *session, spry_error *err)
     if (session->gpu_copy_gbps != 0) return SPRY_OK;
     spry_status status = spry_device_measure_copy(session->context, &session->gpu_copy_gbps, 1, err);
     if (status != SPRY_OUT_OF_MEMORY) return status;
-    session->gpu_copy_gbps = NAN; /* products may still fit */
+    session->gpu_copy_gbps = NAN; /* no error, because products may still fit */
     return SPRY_OK;
 }
 

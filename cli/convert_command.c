@@ -71,7 +71,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (status == CLI_GO_ON) status = cli_check_stdout(a.out, &a.json);
     if (status == CLI_GO_ON) status = cli_check_matrix_name(a.out);
     if (status != CLI_GO_ON) return status;
-    writing.full = a.full && strncmp(cli_output_kind(a.out), "Matrix", 6) == 0; /* other kinds have all entries */
+    writing.full = a.full && strncmp(cli_output_kind(a.out), "Matrix", 6) == 0; /* CSV, containers: all entries */
     writing.format = a.format;
     const bool narrow = a.type == SPRY_BF16 || a.type == SPRY_F16; /* cli_store_as reports the rounding */
     status = cli_open_input(&input, argv[0], narrow ? SPRY_TYPE_DEFAULT : a.type, 0);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const char *command_name = "";
-static char first_message[1024]; /* except notes */
+static char first_message[1024]; /* first message that is not a note */
 
 void cli_set_command(const char *name)
 {

@@ -99,7 +99,7 @@ static void start_timer(void)
     pthread_t thread;
     sigset_t all, old;
     if (progress.has_timer || pthread_attr_init(&attributes) != 0) return;
-    sigfillset(&all); /* the main thread handles signals */
+    sigfillset(&all); /* blocked: the main thread handles signals */
     pthread_sigmask(SIG_SETMASK, &all, &old);
     progress.has_timer = pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED) == 0 &&
                          pthread_attr_setstacksize(&attributes, (size_t)256 << 10) == 0 &&
@@ -120,7 +120,7 @@ void cli_progress(const char *text)
     const double now = now_us();
     if (!text || strcmp(text, progress.text) != 0) progress.step_us = now;
     snprintf(progress.text, sizeof progress.text, "%s", text ? text : "");
-    for (char *c = progress.text; *c; c++) /* names of files may have control characters */
+    for (char *c = progress.text; *c; c++) /* replace control characters in names of files */
         if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
     if (text) start_timer();
     if (!text && progress.is_shown) {

@@ -136,7 +136,7 @@ static int check_names(spry_context *context, arguments *a)
     spry_error err = {0};
     spry_status status = find_device(context, &a->device_number, a->device, &err);
     spry_spmv_options options = plan_options(a, 1);
-    options.measure_budget_us = 1; /* nothing is measured */
+    options.measure_budget_us = 1; /* so short that nothing is measured */
     if (status == SPRY_OK) status = cli_unit_matrix(context, &A, a->stored, &err);
     if (status == SPRY_OK) status = spry_spmv_plan_create(context, &plan, A, &options, &err);
     spry_spmv_plan_destroy(plan);

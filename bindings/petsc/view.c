@@ -70,7 +70,7 @@ PetscErrorCode MatView_SeqAIJSpry(Mat A, PetscViewer viewer)
     PetscCall(spry_seqaij.view(A, viewer));
     PetscCall(wants_info(viewer, &wanted));
     PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)viewer), &ranks));
-    if (!wanted || ranks > 1) PetscFunctionReturn(PETSC_SUCCESS); /* MatView_MPIAIJSpry prints its blocks */
+    if (!wanted || ranks > 1) PetscFunctionReturn(PETSC_SUCCESS); /* with more ranks, MatView_MPIAIJSpry prints */
     PetscCall(PetscViewerASCIIPushSynchronized(viewer));
     PetscCall(print_plans(A, "  ", viewer));
     PetscCall(PetscViewerFlush(viewer));

@@ -90,7 +90,7 @@ static size_t take_header(char *data, size_t size, size_t count, void *user)
         d->next[0] = '\0';
         d->range_start = d->range_total = -1;
     } else if ((value = header(line, "etag:"))) {
-        if (strncmp(value, "W/", 2) != 0) take(d->next, value); /* equal weak tags do not imply equal bytes */
+        if (strncmp(value, "W/", 2) != 0) take(d->next, value); /* no weak tags: equal ones do not imply equal bytes */
     } else if ((value = header(line, "last-modified:"))) {
         if (!d->next[0]) take(d->next, value);
     } else if ((value = header(line, "content-range: bytes "))) {
@@ -250,7 +250,7 @@ static fetch_result request(download *d, bool *again, char *reason, size_t size)
     }
     if (*again || answer == 416) {
         snprintf(reason, size, "the server cannot continue the download");
-        return *again || d->range_total != before ? FETCH_FAILED : FETCH_DONE; /* the file was complete */
+        return *again || d->range_total != before ? FETCH_FAILED : FETCH_DONE; /* done: it was complete */
     }
     if (code != CURLE_OK) return explain_failure(d, code, message, reason, size);
     if (answer == 404 || answer == 410) {

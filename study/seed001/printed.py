@@ -21,7 +21,7 @@ CSR5_AHEAD = ("belgium_osm", "netherlands_osm", "roadNet-TX", "roadNet-CA", "roa
 VERY_IRREGULAR = ("wikipedia-20051105", "wikipedia-20060925", "wikipedia-20061104", "wikipedia-20070206", "webbase-1M")
 WORST_ON_GPU = ("com-Youtube", "kkt_power", "FullChip", "circuit5M", "as-Skitter")  # section 7
 SRS = 96                   # the constant for CPUs
-PREFERRED = (40, 1000)     # "most matrices on CPU using CSR-2 prefer SRS in the range"
+PREFERRED = (40, 1000)     # of SRS: "most matrices on CPU using CSR-2 prefer SRS in the range"
 CPU_SIZES = tuple(size for i in range(3, 12) for size in (2 ** i, 3 * 2 ** (i - 1)))
 
 # Times of published kernels in microseconds, f64 and f32. They were built from their public sources and measured on

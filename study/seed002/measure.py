@@ -66,7 +66,7 @@ def _arguments(options, kernels, runs=10):
 
 
 def _product(options, density, size):
-    peers = not options.quick or size == 512  # some peers take seconds to start
+    peers = not options.quick or size == 512  # quick: one size, because some peers take seconds to start
     kernels = [SMMP, *(CPU_PEERS if peers else ())]
     kernels += [DOT] if size <= MOST_DOT else []
     kernels += [DENSE] if size <= MOST_DENSE else []

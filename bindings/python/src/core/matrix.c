@@ -105,7 +105,7 @@ static int keep_indices(PyObject **kept, const void **data, spry_index_type *typ
         return -1;
     }
     *type = flat.bytes == 4 ? SPRY_I32 : SPRY_I64;
-    if (!arrays->indices) arrays->device = flat.device; /* the column indices come first */
+    if (!arrays->indices) arrays->device = flat.device; /* the first call takes the column indices */
     *data = flat.data;
     return check_memory(arrays, &flat, name);
 }

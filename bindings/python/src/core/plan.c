@@ -144,7 +144,7 @@ static int need_row_major_plan(Plan *p, int64_t columns, void *stream)
     p->runs--;
     if (!built) return -1;
     if (p->row_major_plan)
-        spry_spmv_plan_destroy(built); /* another thread was faster */
+        spry_spmv_plan_destroy(built); /* another thread built the plan first */
     else
         p->row_major_plan = built;
     return 0;
@@ -196,7 +196,7 @@ static int take_result(Plan *p, spry_operand *y, const spry_operand *x)
     const int64_t size = (int64_t)spry_type_bytes(p->type);
     int64_t bytes;
     if (__builtin_mul_overflow(p->y_length * size, x->vector.count, &bytes) || bytes < LARGE_RESULT)
-        return spry_python_result(y, x, p->type, p->y_length); /* NumPy reports a size that overflows */
+        return spry_python_result(y, x, p->type, p->y_length); /* if the size overflows, NumPy reports it */
     for (int k = 0; k < 2; k++)
         if (p->kept[k] && spry_python_is_reusable(p->kept[k], bytes))
             return spry_python_result_in(p->kept[k], y, x, p->type, p->y_length);

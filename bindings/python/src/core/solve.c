@@ -185,7 +185,7 @@ static PyObject *cg(PyObject *module, PyObject *args)
 /* ---- systems that are solved many times ---- */
 
 typedef struct CgPlan {
-    PyObject_HEAD PyObject *matrix; /* the plan reads its arrays */
+    PyObject_HEAD PyObject *matrix; /* the plan reads the matrix's arrays */
     PyObject *options;              /* a dict, which owns the strings */
     spry_cg_plan *plan;
     int64_t rows;

@@ -237,7 +237,7 @@ def _by_scipy(A, b, x0, rtol, atol, max_iterations, M, callback, threads, check,
         raise InvalidError(f"{given} needs Spry's own iteration, which supports no plan, no callback and no operator M")
     operator = A if isinstance(A, Plan) else plan(A, threads=threads, check=check)
     iterate = scipy.sparse.linalg.cg
-    name = "rtol" if "rtol" in inspect.signature(iterate).parameters else "tol"  # before SciPy 1.12
+    name = "rtol" if "rtol" in inspect.signature(iterate).parameters else "tol"  # tol: SciPy before 1.12
     return iterate(operator, b, x0, atol=atol, maxiter=max_iterations, M=M, callback=callback, **{name: rtol})
 
 

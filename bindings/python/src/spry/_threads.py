@@ -38,7 +38,7 @@ def interruptible(call, *args, asks=False):
     invokes it several times per second if it can.
     """
     if threading.current_thread() is not threading.main_thread():
-        return call(*args)  # only the main thread receives signals
+        return call(*args)  # only the main thread receives Ctrl-C
     done, left, result, failure = threading.Event(), threading.Event(), [], []
     given = (*args, left.is_set) if asks else args
 
