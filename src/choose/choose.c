@@ -23,7 +23,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FEW_CALLS = 8 /* a conversion takes as long as some products and saves a part of the time of each product */ };
+/* With fewer calls, csr is chosen: a conversion takes as long as some products and saves a part of each. */
+enum { FEW_CALLS = 8 };
 
 /*
  * Chooses the format with this name. `reason` is a format string of printf for the arguments after it. The text of the
@@ -200,7 +201,7 @@ bool spryi_may_inspect(spryi_effort *effort, const spry_matrix *A, const spry_sp
     return spryi_inspection_pays(effort, &A->a, options->op, device, spryi_calls_counted(options));
 }
 
-/* Returns whether csr is unsuitable. Its transposed product on GPUs uses atomics, so bits change from run to run. */
+/* Returns whether csr is unsuitable. On GPUs, csr's transposed product uses atomics, so bits differ between runs. */
 static bool csr_is_unsuitable(const spry_spmv_options *options, const spryi_device_class *device)
 {
     return options->op == SPRY_TRANSPOSE && !spryi_class_is_cpu(device) && !options->allow_nondeterministic;

@@ -340,9 +340,9 @@ enum {
     TILES = 64,
     QUICK_TILES = 8,
     TILE = 2048,              /* entries */
-    LEAST_ENTRIES = 3 << 19,  /* with fewer entries, some multiprocessors have hardly any work */
+    LEAST_ENTRIES = 3 << 19,  /* smaller matrices do not count as scattered: they occupy too few multiprocessors */
     LEAST_BY_WARPS = 1 << 23, /* entries */
-    LEAST_X_BYTES = 1 << 19,  /* a smaller x remains in first-level caches */
+    LEAST_X_BYTES = 1 << 19,  /* matrices with a smaller x do not count as scattered: first-level caches hold x */
 };
 
 static int64_t tile_at(const spry_arrays *csr, int64_t t, int64_t tiles)

@@ -305,14 +305,14 @@ static spry_status find_rows(spryi_row_profile *rows, const spry_matrix *A)
     rows->longest = lengths.longest;
     rows->deviation = sqrt(fmax(lengths.squares / ((double)a->rows * mean * mean) - 1, 0));
     rows->body_deviation = rows->deviation *
-                           fmin(mean, 1); /* short rows count less: threads do not wait for empty rows */
+                           fmin(mean, 1); /* smaller if the mean is below 1: threads do not wait for empty rows */
     return SPRY_OK;
 }
 
 /* Returns features of CSR whose rows are not inspected: sizes, the mean row, and typical gathers. */
 static spryi_features uninspected_features(const spry_arrays *csr, spry_type vector_type)
 {
-    static const double WARP = 0.4, SLOTS = 0.6, NEAR = 0.2; /* sectors per entry: means over meshes */
+    static const double WARP = 0.4, SLOTS = 0.6, NEAR = 0.2; /* typical sectors per entry, averaged over meshes */
     const double mean = (double)csr->nnz / (double)csr->rows;
     spryi_features f = spryi_sizes_as_features(csr, vector_type);
     f.lengths = (spryi_row_profile){.mean = mean, .longest = mean};
@@ -388,7 +388,8 @@ static double fetch_us(const spry_arrays *a, spry_op op, spryi_effort effort)
     static const double COPIES[] = {[SPRYI_QUICK] = 12, [SPRYI_FULL] = 16};
     const double columns = (double)columns_bytes(a);
     const double offsets = (double)((a->rows + 1) * (int64_t)spryi_index_type_bytes(a->offset_type));
-    if (a->device == 0) return op == SPRY_TRANSPOSE ? columns / BYTES : 0; /* the GPU builds A^T */
+    if (a->device == 0)
+        return op == SPRY_TRANSPOSE ? columns / BYTES : 0; /* the GPU builds A^T; then its columns are copied */
     if (!is_sampled(a, op, effort)) return (offsets + columns) / BYTES + COPY * 2;
     return (offsets + columns * sampled_entries(a, effort) / (double)a->nnz) / BYTES + COPY * (1 + COPIES[effort]);
 }
@@ -420,7 +421,7 @@ bool spryi_inspection_pays(spryi_effort *effort, const spry_arrays *a, spry_op o
     const double all = fmax(SHARE * (double)calls * csr_us(&inspected, c), AT_LEAST);
     const double fetch = spryi_class_is_cpu(c) ? 0 : fetch_us(a, op, SPRYI_QUICK);
     if (inspection_us(&inspected, SPRYI_QUICK) + fetch > all) return false;
-    /* A^T is inspected after it is built, like any matrix */
+    /* The fetch is not counted for A^T, which is inspected like any matrix after it is built. */
     const double fetch_more = is_transposed || spryi_class_is_cpu(c) ? 0 : fetch_us(a, op, SPRYI_FULL);
     *effort = inspection_us(&inspected, SPRYI_FULL) + fetch_more <= all ? SPRYI_FULL : SPRYI_QUICK;
     return true;

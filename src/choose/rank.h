@@ -52,7 +52,10 @@ typedef struct spryi_ranking {
     spryi_guess guesses[SPRYI_MOST_ESTIMATED];
     int count, allowed;                    /* number of estimates; only the first `allowed` may be chosen */
     spryi_estimate list[SPRYI_MOST_RATES]; /* sorted by the time of a product */
-    /* Positions in `list` of the least time with set-up. taken: of all allowed estimates; csr: of csr's kernels */
+    /*
+     * Positions in `list` of the estimates with the least time of set-up and `calls` products: `taken` among all
+     * allowed estimates, `csr` among the estimates of csr.
+     */
     int taken, csr;
 } spryi_ranking;
 

@@ -186,7 +186,7 @@ typedef struct spryi_estimator {
     int (*report)(spryi_feature_value *list, const spryi_features *features, const void *guess);
 
     /* Products with multiple vectors. */
-    spryi_vectors_way (*limit_way)(const spryi_product *product); /* used instead of SPRYI_ANY_LAYOUT; NULL: not */
+    spryi_vectors_way (*limit_way)(const spryi_product *product); /* replaces SPRYI_ANY_LAYOUT; NULL: no limit */
     int vectors_in_place;      /* number of column-major vectors that a CPU kernel multiplies together; 0: none */
     double cpu_vectors_factor; /* CPU time divided by the time to stream the bytes; 0: a default (choose/rank.c) */
     bool always_together;      /* CPU kernels never multiply row-major vectors one by one */

@@ -45,9 +45,9 @@ typedef struct spryi_parameters {
 
 /* Answers of the decision tree of Sparse Methods (choose/choose.c). Each chooses one format. */
 typedef enum spryi_tree_answer {
-    SPRYI_TREE_COLUMNS = 1 << 0,       /* column operations */
-    SPRYI_TREE_MEMORY = 1 << 1,        /* memory-constrained */
-    SPRYI_TREE_UNPREDICTABLE = 1 << 2, /* stated by the caller */
+    SPRYI_TREE_COLUMNS = 1 << 0,       /* the product is transposed */
+    SPRYI_TREE_MEMORY = 1 << 1,        /* the policy is "tree:memory" */
+    SPRYI_TREE_UNPREDICTABLE = 1 << 2, /* the policy is "tree:unpredictable" */
     SPRYI_TREE_UNIFORM = 1 << 3,       /* rows of one length */
     SPRYI_TREE_FEW_LONG = 1 << 4,      /* rows of one length and a few long rows */
     SPRYI_TREE_VERY_SPARSE = 1 << 5,

@@ -217,7 +217,7 @@ static spry_status read_sizes(spryi_mtx *head, const char *p, const char *end, s
 static spry_status check_room(spryi_text *text, const spryi_mtx *head, spry_error *err)
 {
     int64_t least = (head->array ? 0 : 4) + (head->field == SPRYI_FIELD_PATTERN ? 0 : 2);
-    int64_t needed = head->entries * least; /* entries are at most INT64_MAX / 64 */
+    int64_t needed = head->entries * least; /* no overflow: entries are at most INT64_MAX / 64 */
     SPRYI_OK_OR_RETURN(spryi_text_read_ahead(text, needed > READ_AHEAD_AT_LEAST ? needed : READ_AHEAD_AT_LEAST, err));
     int64_t most = (spryi_text_most_left(text) + 1) / least; /* the last line may lack its newline */
     if (head->entries <= most) return SPRY_OK;
@@ -385,7 +385,7 @@ SPRYI_INLINE const char *masked_line(const spryi_mtx *head, const char *p, int w
         if (i_end - 1 > 7 || j_count - 1 > 7 || p[i_end] != ' ') return NULL;
         uint64_t i = one_to_eight_digits(p, i_end), j = one_to_eight_digits(p + i_end + 1, j_count);
         if (i - 1 >= (uint64_t)head->m || j - 1 >= (uint64_t)head->n) return NULL;
-        if (i == j && head->symmetry == SPRY_SKEW_SYMMETRIC) return NULL; /* the value must be zero */
+        if (i == j && head->symmetry == SPRY_SKEW_SYMMETRIC) return NULL; /* read_line checks that the value is 0 */
         store_index(to->rows, wide, k, i - 1);
         store_index(to->cols, wide, k, j - 1);
         end = j_end;

@@ -27,9 +27,9 @@
 
 enum {
     BUFFER_BYTES = 1 + SPRYI_BLOCK_BYTES + SPRYI_LINE_BYTES, /* of a block */
-    TAIL_BYTES = 4 << 10,                                    /* bytes of each read after a block, to a line's end */
-    FIRST_BYTES = 64 << 10,                                  /* first allocation of a feed */
-    INPUT_BYTES = 128 << 10                                  /* compressed bytes per read */
+    TAIL_BYTES = 4 << 10,   /* bytes read after a block, repeated until its last line ends */
+    FIRST_BYTES = 64 << 10, /* first allocation of a feed */
+    INPUT_BYTES = 128 << 10 /* compressed bytes per read */
 };
 
 static void close_feed(spryi_feed *feed)

@@ -40,7 +40,7 @@ size_t spryi_unpacked_length(const char *name);
 
 enum {
     SPRYI_BLOCK_BYTES = 256 << 10, /* text per block; the block and its parsed entries fit in the L2 cache */
-    SPRYI_LINE_BYTES = 64 << 10,   /* longest accepted line that is not a comment; the format allows 1024 */
+    SPRYI_LINE_BYTES = 64 << 10,   /* longest accepted line that is not a comment; Matrix Market allows 1024 */
     SPRYI_AHEAD_BYTES = 64 << 20,  /* most bytes of a feed that spryi_text_read_ahead holds */
     SPRYI_ASIDE_BYTES = 64 << 20,  /* most bytes of a feed that contain no entries */
     SPRYI_SLACK_BYTES = 64         /* bytes after a buffer's text that may be loaded and have no meaning */

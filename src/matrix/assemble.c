@@ -218,7 +218,7 @@ typedef struct keep_job {
 static void keep_entries(void *job, int64_t begin, int64_t end)
 {
     const bool take = ((const keep_job *)job)->take;
-    /* local copies, because writes to arrays cannot change them */
+    /* local copies, so that writes to arrays force no reload */
     const spryi_compressed made = *((const keep_job *)job)->to, *to = &made;
     const spryi_entries given = *((const keep_job *)job)->from, *from = &given;
     for (int64_t k = begin; k < end; k++) {
@@ -296,7 +296,7 @@ typedef struct group_job {
 static void count_chunks(void *job, int64_t begin, int64_t end)
 {
     const grouping *g = ((const group_job *)job)->g;
-    /* a local copy, because writes to arrays cannot change it */
+    /* a local copy, so that writes to arrays force no reload */
     const spryi_entries e = *((const group_job *)job)->from;
     const int shift = g->shift;
     for (int chunk = (int)begin; chunk < end; chunk++) {
@@ -544,7 +544,7 @@ typedef struct expansion {
 
 static void expand_majors(void *job, int64_t begin, int64_t end)
 {
-    const expansion j = *(const expansion *)job; /* a local copy, because writes to arrays cannot change it */
+    const expansion j = *(const expansion *)job; /* a local copy, so that writes to arrays force no reload */
     for (int64_t i = begin; i < end; i++) {
         const int64_t last = spryi_index_at(j.offsets, j.offset_type, i + 1), major = j.labels ? j.labels[i] : i;
         for (int64_t k = spryi_index_at(j.offsets, j.offset_type, i); k < last; k++)

@@ -110,7 +110,7 @@ static void SPRY_FN(spread)(const grouping *g, const spryi_entries *from, int ch
     SPRY_B *values = g->values;
 #endif
     int64_t *cursor = g->cursors + chunk * g->buckets;
-    const spryi_entries e = *from; /* a local copy, because writes to arrays cannot change it */
+    const spryi_entries e = *from; /* a local copy, so that writes to arrays force no reload */
     const int mirror = e.symmetry != SPRY_GENERAL, shift = g->shift;
     const int64_t last = chunk_start(g, e.nnz, chunk + 1);
     for (int64_t k = chunk_start(g, e.nnz, chunk); k < last; k++) {

@@ -166,7 +166,7 @@ typedef struct block_job {
 /* Writes the rows of block rows begin .. end - 1. */
 static void write_block_rows(void *job, int64_t begin, int64_t end)
 {
-    /* local copies, because writes to arrays cannot change them */
+    /* local copies, so that writes to arrays force no reload */
     const spry_arrays a = *((const block_job *)job)->bsr;
     const spryi_compressed to = *((const block_job *)job)->to;
     const int64_t b = a.block_size;

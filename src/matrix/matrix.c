@@ -391,7 +391,7 @@ static spry_status view(spry_matrix **made, const spry_matrix *A, const spry_arr
 {
     if (A->stored) return spryi_fail(err, SPRY_INTERNAL, "A", "view: the matrix is a container's, without arrays");
     SPRYI_OK_OR_RETURN(new_matrix(A->context, made, a, field, err));
-    /* skips a view without arrays of its own; otherwise a chain of views would grow with updates */
+    /* if A is a view without arrays of its own, retains the matrix that A views, so that no chain of views grows */
     const int has_own = A->owned[0] || A->owned[1] || A->owned[2] || A->owned[3];
     (*made)->index_base = A->index_base;
     (*made)->structure_of = spryi_matrix_retain(A->structure_of && !has_own ? A->structure_of : A);
@@ -709,7 +709,7 @@ spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *arrays, sp
 {
     if (!A || !arrays) return spryi_fail_missing(err, !A ? "A" : "arrays");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(arrays, err));
-    spry_matrix *shown; /* for stored formats; a triangle is returned as the caller gave it */
+    spry_matrix *shown; /* CSR of a stored format; a triangle is returned as the caller gave it */
     SPRYI_OK_OR_RETURN(A->stored ? spryi_matrix_entries(A, &shown, err) : SPRY_OK);
     spry_arrays given = A->stored ? shown->a : A->a;
     if (A->stored) given.ownership = SPRY_BORROW; /* the values are a file's, although the library has built CSR */

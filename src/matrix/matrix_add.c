@@ -41,7 +41,7 @@ SPRYI_INLINE double sum_of_run(const spry_arrays *rows, spry_index_type type, sp
 /* Merges rows begin .. end - 1. `types` and `fills` are constants where the function is inlined. */
 SPRYI_INLINE void merge_rows(sum_job *job, int64_t begin, int64_t end, const sum_types types, const bool fills)
 {
-    const term a = job->a, b = job->b; /* local copies, because writes to arrays cannot change them */
+    const term a = job->a, b = job->b; /* local copies, so that writes to arrays force no reload */
     const spryi_compressed to = job->to;
     int64_t repeats = 0;
     for (int64_t i = begin; i < end; i++) {

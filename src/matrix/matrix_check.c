@@ -196,7 +196,7 @@ static int64_t minors_of(const spry_arrays *a)
 static void check_some_offsets(void *job, int64_t begin, int64_t end)
 {
     const check_job *j = job;
-    const spry_arrays a = *j->a; /* a local copy, because writes to arrays cannot change it, here and below */
+    const spry_arrays a = *j->a; /* a local copy, here and below, so that writes to arrays force no reload */
     finding mine = {0};
     for (int64_t i = begin; i < end; i++) {
         int64_t next = spryi_offset_of(&a, i + 1);

@@ -116,7 +116,7 @@ static inline int64_t old_row(const spry_selection *s, int64_t i)
 
 static void count_picked(void *job, int64_t begin, int64_t end)
 {
-    const pick_job j = *(const pick_job *)job; /* a local copy, because writes to arrays cannot change it */
+    const pick_job j = *(const pick_job *)job; /* a local copy, so that writes to arrays force no reload */
     for (int64_t i = begin; i < end; i++) {
         const int64_t old = old_row(&j.selected, i), last = spryi_offset_of(&j.rows, old + 1);
         int64_t k = spryi_offset_of(&j.rows, old), entries = j.map.complete ? last - k : 0;
@@ -132,7 +132,7 @@ static void count_picked(void *job, int64_t begin, int64_t end)
 SPRYI_INLINE void pick_rows(const pick_job *job, int64_t begin, int64_t end, const spry_index_type from,
                             const spry_index_type type, const size_t width)
 {
-    const pick_job j = *job; /* a local copy, because writes to arrays cannot change it */
+    const pick_job j = *job; /* a local copy, so that writes to arrays force no reload */
     for (int64_t i = begin; i < end; i++) {
         const int64_t old = old_row(&j.selected, i), last = spryi_offset_of(&j.rows, old + 1);
         int64_t at = j.to.offsets[i];

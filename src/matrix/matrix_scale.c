@@ -29,7 +29,7 @@ static inline double factor_at(const spry_const_vector *v, int64_t i)
 static void scale_majors(void *job, int64_t begin, int64_t end)
 {
     SPRYI_DEFAULT_FLOATS;
-    const scale_job j = *(const scale_job *)job; /* local copies, because writes to arrays cannot change them */
+    const scale_job j = *(const scale_job *)job; /* local copies, so that writes to arrays force no reload */
     const spryi_compressed a = *j.a;
     for (int64_t i = begin; i < end; i++) {
         const double own = factor_at(&j.major, a.labels ? a.labels[i] : i);
@@ -153,7 +153,7 @@ typedef struct diagonal_job {
 static void sum_diagonal(void *job, int64_t begin, int64_t end)
 {
     SPRYI_DEFAULT_FLOATS;
-    /* local copies, because writes to arrays cannot change them */
+    /* local copies, so that writes to arrays force no reload */
     const spry_arrays a = *((const diagonal_job *)job)->a;
     const spry_vector d = *((const diagonal_job *)job)->d;
     for (int64_t i = begin; i < end; i++) {

@@ -57,7 +57,7 @@ typedef struct order_job {
 static void find_falls(void *job, int64_t begin, int64_t end)
 {
     order_job *j = job;
-    const spry_arrays csr = j->csr; /* a local copy, because writes to arrays cannot change it */
+    const spry_arrays csr = j->csr; /* a local copy, so that writes to arrays force no reload */
     const int pair = spryi_index_pair(csr.offset_type, csr.index_type);
     if (pair == 0   ? falls_in(&csr, SPRY_I32, SPRY_I32, begin, end)
         : pair == 1 ? falls_in(&csr, SPRY_I64, SPRY_I32, begin, end)

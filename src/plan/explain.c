@@ -122,7 +122,7 @@ typedef struct request {
     const spry_matrix *given; /* the caller's matrix */
     /* The caller's matrix. If it is BSR and a format can read its blocks, `stored` has the blocks as a storage. */
     const spry_matrix *stored;
-    const spry_matrix *A; /* its entries as arrays */
+    const spry_matrix *A; /* the caller's matrix, with all entries in arrays */
     const spry_spmv_options *o;
     const spryi_device_class *device; /* class that times are predicted for */
     const spryi_device *present;      /* the plan's device; NULL: a class was named */

@@ -340,7 +340,7 @@ static void begin_rate(fitter *f, int r, const spryi_rate_name *name, double *wi
         predict_row(f, r);
         now = is_one_of(name, speeds) ? now / STEP : now * STEP;
     }
-    if (effect_of(f, r, without) < COUNTS) *rate = first; /* no case has such work */
+    if (effect_of(f, r, without) < COUNTS) *rate = first; /* the rate has little effect on all cases */
     predict_row(f, r);
 }
 

@@ -46,7 +46,7 @@ typedef struct spryi_plan_map {
     void *block;      /* device memory that contains x_from and y_from; NULL: both are in host memory */
     const void *zero; /* part of `block` whose bytes are all 0: the value 0 of any type */
     int64_t bytes;    /* bytes of x_from, y_from and the zero */
-    double upload_us; /* of copies to the device */
+    double upload_us; /* time of copies to the device */
 } spryi_plan_map;
 
 /* Result of choose: the format and the kernel. */
@@ -75,7 +75,7 @@ typedef struct spryi_plan_storage {
     int array_count;
     spry_matrix *source; /* host copy of the matrix, whose arrays `storage` may borrow; or NULL */
     int64_t borrowed;    /* if on_device: bytes of the matrix's device arrays that the storage uses */
-    double upload_us;    /* of copies to the device */
+    double upload_us;    /* time of copies to the device */
 } spryi_plan_storage;
 
 /* Result of prepare: how runs call the kernel. */

@@ -43,7 +43,7 @@ static spry_status time_runs(const spryi_plan *plan, spry_vector x, spry_vector 
     spry_status status = SPRY_OK;
     for (int64_t r = 0; r < runs && status == SPRY_OK; r++)
         status = spryi_run(plan, y, NULL, spry_vector_as_const(x), NULL, NULL, err);
-    /* runs may return before they are complete */
+    /* waits, since runs may return before they are complete */
     if (status == SPRY_OK) status = plan->request.device->ops->synchronize(plan->request.device, NULL, err);
     *us = spryi_now_us() - start;
     return status;
@@ -470,7 +470,7 @@ enum {
 
 /* ---- fingerprints: in host memory -------------------------------------------------------------------- */
 
-/* P, the type of offsets, and J, the type of indices, are constants after inlining. */
+/* Parameters P, the type of offsets, and J, the type of indices, are constants after the functions are inlined. */
 
 typedef struct row_key {
     uint32_t add, flip;

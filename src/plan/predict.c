@@ -132,7 +132,7 @@ static int64_t cached_bytes(int64_t cache, int threads)
 
 static spry_status measure_host(device_rates *r, const spryi_device *device, int threads)
 {
-    static const double one_run_us = 0.05; /* cost of the call */
+    static const double one_run_us = 0.05; /* time of the call */
     spry_context *context = device->context;
     const int64_t most = threads * (int64_t)CACHE_A_THREAD;
     const int64_t cache = device->cache_bytes > 0 && device->cache_bytes < most ? device->cache_bytes : most;

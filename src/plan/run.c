@@ -417,7 +417,7 @@ spry_status spryi_run(const spryi_plan *plan, spry_vector into, const void *alph
     double scalars[2];            /* copies, because alpha and beta may be elements of y */
     const spry_const_vector x = spryi_resolved(from), y = spryi_resolved(spry_vector_as_const(into));
     spry_status status = check_run(plan, &x, &y, options, err);
-    if (status != SPRY_OK || plan->request.y_length == 0) return status; /* y may be NULL */
+    if (status != SPRY_OK || plan->request.y_length == 0) return status; /* an empty y may be NULL */
 
     if (!plan->request.options.row_major && x.count == 1 && (x.row_stride != 1 || y.row_stride != 1)) {
         into.row_stride = y.row_stride;

@@ -484,7 +484,7 @@ static spry_status clear(const spryi_vector_work *w, void *x, spry_error *err)
     return status;
 }
 
-/* in the order of the struct, since C++17 has no designated initializers. step includes next_direction. */
+/* The functions are in the order of the struct's fields. next_direction is NULL, because step includes it. */
 extern const spryi_cg_block_passes spry_cuda_cg_block_passes;
 extern const spryi_cg_passes spry_cuda_cg_passes;
 const spryi_cg_passes spry_cuda_cg_passes = {&spry_cuda_cg_block_passes,

@@ -120,7 +120,7 @@ static inline int64_t ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-/* Matrix entries are read once, and must not evict x from the L1 cache. */
+/* load_once bypasses the L1 cache: matrix entries are read once and must not evict x from the cache. */
 #define SPRY_CUDA_LOAD_ONCE(T, width, place)                                                                           \
     static __device__ __forceinline__ T load_once(const T *p)                                                          \
     {                                                                                                                  \

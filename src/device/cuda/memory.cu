@@ -308,7 +308,7 @@ void spry_cuda_release(const spryi_device *device, void *pointer)
     device_pool *p = pool_of(device->ordinal);
     if (p) spry_cuda_ignore(spry_cuda_wait_for_device());
     if (p && (give_large(p, pointer, false) || cudaFreeAsync(pointer, p->stream) == cudaSuccess)) return;
-    if (p) (void)cudaGetLastError(); /* the block came from cudaMalloc, because the pool could not allocate it */
+    if (p) (void)cudaGetLastError(); /* clears the error of cudaFreeAsync: the block came from cudaMalloc */
     spry_cuda_ignore(cudaFree(pointer));
 }
 
@@ -319,7 +319,7 @@ void spry_cuda_release_in_order(const spryi_device *device, void *pointer)
     device_pool *p = pool_of(device->ordinal);
     if (p && give_large(p, pointer, true)) return;
     if (p && cudaFreeAsync(pointer, NULL) == cudaSuccess) return;
-    (void)cudaGetLastError(); /* the block came from cudaMalloc, because the pool could not allocate it */
+    (void)cudaGetLastError(); /* clears the error of cudaFreeAsync: the block came from cudaMalloc */
     spry_cuda_ignore(cudaFree(pointer));
 }
 

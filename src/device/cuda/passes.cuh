@@ -20,7 +20,8 @@ extern "C" {
 #include "device/vector_ops.h"
 }
 
-enum { THREADS = 256, TILE = 1024 /* elements per thread block */, MOST_BLOCKS = 528 };
+/* TILE: elements per thread block. If a vector has more than MOST_BLOCKS * TILE elements, blocks have more. */
+enum { THREADS = 256, TILE = 1024, MOST_BLOCKS = 528 };
 
 /* Number of elements that a thread has in a piece: 32 bytes for every type. */
 template <typename V> constexpr int PER = 32 / (int)sizeof(V);

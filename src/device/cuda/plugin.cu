@@ -225,7 +225,7 @@ static const struct spryi_vector_ops *vector_ops(const spryi_device *device)
     return &spry_cuda_vector_ops;
 }
 
-/* C++ before 20 has no designated initializers. */
+/* Sets the fields one by one, because C++17 has no designated initializers. */
 static spryi_device_ops build_ops(void)
 {
     spryi_device_ops ops = {};

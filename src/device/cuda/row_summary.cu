@@ -26,7 +26,7 @@ static __device__ void join_block(unsigned long long longest, unsigned long long
         longest = other > longest ? other : longest;
     }
     if (threadIdx.x % 32 == 0) longest_of_warp[threadIdx.x / 32] = longest;
-    bad = __syncthreads_or(bad); /* all warps have written */
+    bad = __syncthreads_or(bad); /* also waits until all warps have written longest_of_warp */
     squares = sum_of_block<THREADS>(squares, scratch);
     if (threadIdx.x != 0) return;
     for (int w = 1; w < THREADS / 32; w++) longest = longest_of_warp[w] > longest ? longest_of_warp[w] : longest;

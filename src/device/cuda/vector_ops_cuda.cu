@@ -128,7 +128,7 @@ extern const spryi_cg_passes spry_cuda_cg_passes;
 extern const spryi_rank_passes spry_cuda_rank_passes;
 extern const spryi_links_passes spry_cuda_links_passes;
 
-/* in the order of the struct, since C++17 has no designated initializers */
+/* The values are in the order of the struct's fields, since C++17 has no designated initializers. */
 extern const spryi_vector_ops spry_cuda_vector_ops;
 const spryi_vector_ops spry_cuda_vector_ops =
     {TILE,          MOST_BLOCKS,   SPRYI_MOST_AHEAD, &spry_cuda_cg_passes, &spry_cuda_rank_passes,
