@@ -21,7 +21,7 @@
  * process (ulimit -v and -d) still permit. Reading these small files takes less time than the page faults that the
  * caller's large block will cause.
  */
-enum { TEXT_BYTES = 4096, PATH_BYTES = 1024 }; /* small, since threads may have small stacks */
+enum { TEXT_BYTES = 4096, PATH_BYTES = 1024 }; /* sizes of buffers on the stack, which is small in some threads */
 
 static int64_t smaller(int64_t a, int64_t b)
 {

@@ -472,7 +472,7 @@ spry_status spry_context_clear_choices(spry_context *context, const char *path, 
     spryi_choose_state *state = spryi_choose_state_of(context);
     const char *own = state ? state->choices.path : NULL;
     struct stat facts;
-    const bool exists = own && stat(own, &facts) == 0; /* the first choice creates the file */
+    const bool exists = own && stat(own, &facts) == 0; /* false before the first choice, which creates the file */
     if (path) SPRYI_OK_OR_RETURN(clear_file(context, path, err));
     if (exists) SPRYI_OK_OR_RETURN(clear_file(context, own, err));
     if (state) clear_list(context, &state->choices.known);

@@ -20,7 +20,7 @@ double spryi_product_us(const spryi_format_rates *rates, const spryi_work *work,
 double spryi_setup_of(const spryi_format_rates *rates, const spryi_features *features, double threads);
 
 typedef struct spryi_estimate {
-    const char *format, *kernel; /* kernel: NULL: the format's default */
+    const char *format, *kernel; /* kernel NULL: the format's default kernel */
     int index;                   /* of the format, spryi_estimated_index */
     double us;                   /* time of a product */
     double setup_us;             /* time of the conversion; for a GPU: of a conversion on the GPU, without the upload */

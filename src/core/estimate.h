@@ -15,8 +15,8 @@
 typedef struct spryi_share_rates {
     double uneven;   /* for the deviation of row lengths */
     double holes;    /* for blocks with zeros, or for the share of empty rows */
-    double longest;  /* for the number of steps of the longest window */
-    double heaviest; /* for the work of the heaviest window */
+    double longest;  /* for the steps by which the longest window exceeds the mean window */
+    double heaviest; /* for the work by which the heaviest window exceeds the mean window */
     double ahead;    /* share of the streaming that prefetching hides */
 } spryi_share_rates;
 

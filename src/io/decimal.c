@@ -184,7 +184,7 @@ static spryi_u128 scaled_power(int power)
 {
     const uint64_t *bits = spryi_powers_of_five[power - SPRYI_FIRST_POWER];
     spryi_u128 wide = (spryi_u128)bits[0] << 64 | bits[1];
-    if (power < 0 && power >= -27) wide--; /* the table rounds these up */
+    if (power < 0 && power >= -27) wide--; /* truncates: the table rounds these powers up */
     return (wide >> 2) + 1;
 }
 

@@ -735,7 +735,7 @@ static void join_parts(void *job, int64_t begin, int64_t end)
         char *at = j->to + (size_t)from->at * j->size;
         if (j->kind == VALUES || from->index_type == j->index_type) {
             memcpy(at, data, (size_t)from->count * j->size);
-        } else { /* from 32 bits to 64 */
+        } else { /* widens 32-bit indices to 64 bits */
             for (int64_t k = 0; k < from->count; k++)
                 ((int64_t *)(void *)at)[k] = spryi_index_at(data, from->index_type, k);
         }

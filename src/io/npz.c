@@ -36,7 +36,7 @@ typedef struct zip_archive {
     int number;             /* errno of a failed read; 0: none */
 } zip_archive;
 
-enum { MOST_RATIO = 1032, MOST_READ = 1 << 30 }; /* MOST_RATIO: deflate never compresses more */
+enum { MOST_RATIO = 1032, MOST_READ = 1 << 30 }; /* MOST_RATIO: largest ratio to which deflate compresses */
 
 /* ---- file access of minizip ---------------------------------------------------------------------- */
 
@@ -471,7 +471,7 @@ typedef struct npz {
     const char *name;
     char format[16], field[24];
     spryi_mtx head; /* sizes, field */
-    spry_type type; /* in which `values` are read */
+    spry_type type; /* type that `values` are read in */
     npy_array data; /* head of the last array of values */
     spryi_mtx_entries entries;
     void *values;             /* values of blocks or diagonals, in file order */

@@ -274,7 +274,7 @@ struct spry_ordering {
     spry_context *context;
     const char *method;
     int64_t rows, cols, components;
-    int64_t *perm;      /* new row -> old row; also of columns if the matrix is square */
+    int64_t *perm;      /* perm[new row] is the old row; also the order of columns if the matrix is square */
     spry_groups groups; /* the ordering owns the arrays; NULL: no such level */
     double setup_us;
     atomic_int others; /* holders in addition to its creator; the last spry_ordering_destroy frees the ordering */

@@ -14,7 +14,7 @@ struct spry_explanation {
     spryi_choice choice;
     spryi_trial trial; /* result of the policy "measure" */
     spry_op op;
-    double csr_bytes; /* bytes of plain CSR and of all columns of x and y */
+    double csr_bytes; /* bytes of the matrix in plain CSR plus bytes of all columns of x and y */
     int candidates;
     const char *formats[SPRYI_MOST_CANDIDATES];    /* formats of the ranking in its order, then the remaining formats */
     spryi_storage storages[SPRYI_MOST_CANDIDATES]; /* format NULL: not predicted */

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double MOST_BUDGET = 1e12; /* microseconds; more than eleven days */
+static const double MOST_BUDGET = 1e12; /* largest measure_budget_us: more than eleven days */
 
 spry_status spryi_check_spmv_options(const spry_spmv_options *o, spry_error *err)
 {

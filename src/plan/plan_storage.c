@@ -521,7 +521,7 @@ static spry_status predict(spry_context *context, spryi_storage *storage, const 
     if (request.value_type == SPRY_PATTERN && !spryi_has_pattern_kernel(format)) request.value_type = o->vector_type;
     SPRYI_TRY(spryi_check_stores(format, request.value_type, err));
     if (is_built || (A->a.device > 0 && !format->in_place))
-        request.copied = 1; /* only csr uses device arrays in place */
+        request.copied = 1; /* the plan owns all arrays of the storage */
     SPRYI_TRY(spryi_matrix_host_entries(A, &host, err));
     request.A = host;
     SPRYI_TRY(spryi_complete_request(context, &request, format, err));

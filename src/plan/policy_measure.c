@@ -174,7 +174,7 @@ typedef struct trial {
     spry_context *context;
     spryi_plan *base;
     spryi_ranking ranking;
-    double budget, start, end; /* end: when the budget is spent */
+    double budget, start, end; /* us; end: clock time at which the budget is spent */
     spry_vector x, y;
     candidate tried[SPRYI_MOST_TRIED];
     int count;

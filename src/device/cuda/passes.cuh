@@ -180,7 +180,7 @@ static __device__ __forceinline__ void finish(typename WHAT::state *state, doubl
     put_sums(state, partials, 0, own, scratch[0]);
     if (threadIdx.x == 0) {
         __threadfence(); /* the sums become visible before the arrival */
-        /* only counts blocks; sums are added in a fixed order, so bits repeat */
+        /* the counter only finds the last block; sums are added in a fixed order, so bits repeat */
         is_last = atomicInc(&state->arrived, gridDim.x - 1) == gridDim.x - 1;
     }
     __syncthreads();

@@ -196,7 +196,7 @@ static __global__ void rank_step_kernel(spryi_rank_state *state, step_vectors<V>
             const V x = alpha * now.y[u] + shifted, x_before = alpha_before * now.before[u] + shifted_before;
             const double d = fabs((double)x - (double)x_before);
             double *of_norm = &sums[strided::OTHER];
-            z[u] = now.s[u] * x;                              /* a factor of 1 changes no bit */
+            z[u] = now.s[u] * x;                              /* without factors, s is 1 and changes no bit */
             if (entry_of<PER<V>>(piece, u) >= at.n) continue; /* past the end, x is the shift, which must not count */
             sums[0] += d;
             sums[1] += (double)x;
