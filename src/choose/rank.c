@@ -78,9 +78,10 @@ static const char *why_refused(const spryi_format_rates *r, const spryi_device_c
 }
 
 /*
- * Returns the share of a product's bytes that the last cache still has from the previous product. GPUs keep all bytes
- * if some room is left. Otherwise they keep about half of the share that would fit, since lines that are needed soon
- * are evicted.
+ * Returns the share of a product's bytes that the last cache still has from the previous product. On a CPU, the share
+ * is 1 if the bytes fit in the cache and falls linearly to 0 at twice the size of the cache. A GPU keeps all bytes if
+ * they leave the share ROOM of the cache free. Otherwise a GPU keeps KEPT times the share of a CPU, because it evicts
+ * lines that are needed soon.
  */
 static double share_in_cache(double bytes, double cache, bool on_gpu)
 {
@@ -500,8 +501,9 @@ static void count_on_cpu(spryi_estimate *e, spryi_vectors_way way, const spryi_r
 static void count_on_gpu(spryi_estimate *e, const spryi_rank_request *q, const spryi_ranking *ranking, double vectors,
                          double moved)
 {
-    static const double MEMORY = 4.1e6, CSR_MEMORY = 3.023e6; /* bytes per us on an H200: a copy; csr's `memory` */
-    static const double SECTOR = 32;                          /* bytes */
+    static const double MEMORY = 4.1e6,
+                        CSR_MEMORY = 3.023e6; /* bytes per us on an H200: of a copy, and the rate `memory` of csr */
+    static const double SECTOR = 32;          /* bytes */
     const spryi_features *f = &ranking->features;
     const spryi_product product = product_of_estimate(e, ranking);
     const spryi_vectors_rates r = estimator_of(e)->vectors_rates(&product);

@@ -668,8 +668,8 @@ done:
 
 /*
  * Returns whether most consecutive entries have close majors, as in meshes and grids. Inspects STRETCHES samples of
- * LENGTH consecutive entries. In all except FEW samples, the majors must span at most MOST_MAJORS, whose positions fit
- * in a cache.
+ * LENGTH consecutive entries. The majors of a sample must span at most MOST_MAJORS, whose positions fit in a cache. At
+ * most FEW samples may span more.
  */
 static bool are_local(const spryi_entries *e)
 {

@@ -21,8 +21,8 @@ static double at_least_1(double x)
 }
 
 /*
- * The paper's case 2 uses an undefined name, "SRSS". It is read as SRS, or as the adjusted SSRS if of_ssrs is 1. In
- * cases 3 and 4, SRS depends on the adjusted SSRS.
+ * Adjusts both sizes by the cases of Lane and Booth (group_sizes.h). Their case 2 uses an undefined name, "SRSS", which
+ * is read as SRS, or as the adjusted SSRS if of_ssrs is 1. In cases 3 and 4, SRS depends on the adjusted SSRS.
  */
 static void adjust_for_volta(double *ssrs, double *srs, spryi_group_case length_case, int of_ssrs)
 {

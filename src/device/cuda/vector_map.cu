@@ -1,7 +1,7 @@
 /*
  * Computes to_i = from[permutation_i] + beta*to_i. Plans with an ordering read x and write y this way.
  *
- * Idea: elements are written in order and read by index. The vector read at random fits the L2 cache of a large GPU.
+ * Idea: elements are written in order and read by index. The vector read at random often fits the L2 cache.
  * Random writes would take 1.6 to 2.6 times as long on an H200, since they write parts of sectors.
  * Work distribution: one element per thread. More elements per thread (2, 4, 8) were not faster, since the L2 cache is
  * the bottleneck.
