@@ -138,8 +138,8 @@ static int default_threads(void)
 /* ---- constants ------------------------------------------------------------------------------------------ */
 
 enum {
-    IDLE_SPIN_US = 50,   /* about as long as the work between two products of a solver */
-    LOOP_SPIN_US = 1000, /* longer than the serial work between two loops of most set-ups and orderings */
+    IDLE_SPIN_US = 50,   /* after a product: about as long as the work between two products of a solver */
+    LOOP_SPIN_US = 1000, /* after a loop: longer than the serial work between two loops of most set-ups and orderings */
     CALLER_SPIN_US = 20,
     PAUSES = 16,       /* pauses of a spinning thread between two readings of the clock */
     WOKEN_AT_ONCE = 4, /* number of threads that one thread wakes; each woken thread wakes the same number */

@@ -7,7 +7,7 @@
 
 typedef struct spryi_choice {
     const spryi_format *format;
-    int64_t parameters[SPRYI_PARAMETERS]; /* of the format, if the choice determined them; 0: the format decides */
+    int64_t parameters[SPRYI_PARAMETERS]; /* set by the choice for the format; 0: the format decides */
     const char *kernel;                   /* kernel that suits the matrix; NULL: not determined */
     double us, csr_us;                    /* predicted times of a product in the format and in csr; 0: not predicted */
     spry_reason code;

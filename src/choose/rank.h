@@ -45,10 +45,10 @@ int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *device, c
 /* Formats by predicted time. */
 typedef struct spryi_ranking {
     const spryi_device_class *device;
-    int threads;             /* of a product on a CPU */
+    int threads;             /* number of threads of a product on a CPU */
     int64_t calls;           /* number of products over which set-up is spread */
     int64_t columns;         /* vectors of a product; times and bytes are for all vectors */
-    spryi_features features; /* its guesses are the following array */
+    spryi_features features; /* features.guesses points to the array `guesses` */
     spryi_guess guesses[SPRYI_MOST_ESTIMATED];
     int count, allowed;                    /* number of estimates; only the first `allowed` may be chosen */
     spryi_estimate list[SPRYI_MOST_RATES]; /* sorted by the time of a product */

@@ -1,5 +1,5 @@
 /*
- * Tuning tables: text with one fact per line, in any order.
+ * Tuning tables: text with one fact per line, in any order unless stated.
  *
  *     spry-tuning 3            first: the version
  *     cpu csr2 96              rows per super-row on CPUs

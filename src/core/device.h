@@ -89,7 +89,7 @@ typedef struct spryi_vector_map {
     void *to;
     const void *from;               /* may equal `to` if there is no permutation */
     int64_t to_stride, from_stride; /* distance between consecutive elements, in elements; 0 means 1 */
-    const int32_t *permutation;     /* in memory that the device reads */
+    const int32_t *permutation;     /* p, in memory that the device reads; NULL: none */
     const void *scaling;            /* factors of type `type`; only on devices that use host memory */
     int scaling_of_to;
     int64_t length; /* of `to` */
@@ -240,13 +240,13 @@ struct spryi_device {
     const spryi_device_ops *ops; /* NULL: the device cannot be used; see `reason` */
     spry_context *context;
     int number;  /* 0 is the CPU; GPUs as in spry.h */
-    int ordinal; /* the driver's index */
+    int ordinal; /* the driver's index of the device */
     char name[16], description[256];
     const char *reason; /* "" if usable; lives as long as the context */
     const char *simd;   /* instruction set level that kernels may use on a CPU; NULL: none */
     bool uncached;      /* freed memory returns to the system immediately, since the context has no caches */
     int units;          /* cores or multiprocessors */
-    int shared_bytes;   /* shared memory of a thread block */
+    int shared_bytes;   /* bytes of shared memory that a thread block may use */
     int major, minor;   /* compute capability */
     int64_t memory_bytes, cache_bytes;
 };

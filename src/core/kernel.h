@@ -97,7 +97,7 @@ typedef struct spryi_kernel {
     spryi_simd simd;       /* required level of a CPU kernel; kernels of one format are listed from slow to fast */
     const spryi_run_table *spmv;                   /* NULL: not supported */
     const spryi_run_table *spmv_t;                 /* NULL: not supported */
-    const struct spryi_spgemm_host_phases *spgemm; /* (spgemm/spgemm.h) NULL: not supported */
+    const struct spryi_spgemm_host_phases *spgemm; /* functions for SpGEMM (spgemm/spgemm.h); NULL: not supported */
     /* Operations (SPRYI_OP_ bits) that can multiply row-major, or column-major, vectors together instead of singly. */
     unsigned multi_row_major, multi_column_major;
     /*
@@ -133,7 +133,7 @@ typedef struct spryi_build_request {
     bool massively_parallel;           /* for a device with thousands of threads; default parameters should suit it */
     int compute_major;                 /* major compute capability; 0: unknown */
     int units;                         /* multiprocessors; 0: unknown */
-    int shared_bytes;                  /* shared memory of a thread block; 0: unknown */
+    int shared_bytes;                  /* bytes of shared memory that a thread block may use; 0: unknown */
     bool only_cpu_reads;               /* only products on a CPU read the storage */
     bool copied;                       /* the storage will be copied to a device, so the plan owns all arrays */
     int64_t parameters[SPRYI_PARAMETERS];        /* in the order of the format's list; 0: the user did not set it */

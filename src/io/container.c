@@ -190,7 +190,7 @@ static fault inspect(const spryi_container_part *part, int64_t c, const spry_arr
 typedef struct inspection {
     const spryi_container_part *parts;
     const spry_arrays *a;
-    const int64_t *first; /* number of each part's first chunk */
+    const int64_t *first; /* index of each part's first chunk among all chunks */
     uint64_t *hashes;
     atomic_llong faults[SPRYI_MOST_SECTIONS];
 } inspection;

@@ -147,7 +147,7 @@ typedef struct spryi_mtx {
     spryi_field field;
     spry_symmetry symmetry;
     int64_t m, n;
-    int64_t entries;                        /* number in the file */
+    int64_t entries;                        /* number of entries in the file */
     int64_t lines;                          /* number of lines of the head */
     int64_t aside;                          /* bytes of comments and blank lines in the head */
     const char *field_name, *symmetry_name; /* as in the banner, in lower case */

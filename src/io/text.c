@@ -827,7 +827,7 @@ typedef struct reading {
     void *job;
     spryi_block *blocks;        /* one per reader */
     char *own;                  /* how->own_bytes bytes per reader */
-    spryi_memory_limit *limit;  /* the caller's */
+    spryi_memory_limit *limit;  /* the caller's memory limit */
     _Atomic int64_t next_block; /* number of the block to join next */
     _Atomic int stop;
     /* used only by the thread whose block is next_block */

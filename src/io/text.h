@@ -78,7 +78,7 @@ struct spryi_inflater;
 
 typedef struct spryi_text {
     spry_context *context;
-    const char *name;                /* in messages */
+    const char *name;                /* name of the input in messages */
     int fd;                          /* of a regular file, or -1 */
     const char *memory;              /* the input in memory, or NULL */
     int64_t bytes;                   /* size of the input as it is stored; 0 for a feed */
@@ -86,7 +86,7 @@ typedef struct spryi_text {
     spryi_packing packing;           /* how the text is compressed */
     pthread_mutex_t lock;
     /* guarded by lock */
-    spryi_feed feed;     /* fd -1: none */
+    spryi_feed feed;     /* feed.fd -1: the input is not a feed */
     int64_t start, next; /* plain text: position of the first block, and of the next block */
     int64_t blocks;      /* number of blocks that threads have read so far */
 } spryi_text;

@@ -11,7 +11,7 @@ typedef struct spryi_device_result {
     const spryi_device *device;
     const spryi_matrix_functions *functions;
     spry_matrix *entries[2]; /* operands whose arrays list all entries; the second may be NULL */
-    spry_arrays made;        /* on the device; spryi_begin_on_device sets types, the operation sizes and arrays */
+    spry_arrays made;        /* spryi_begin_on_device sets its types; the operation sets sizes and device arrays */
     spry_symmetry symmetry;  /* symmetry of the result, unless rounded sums of duplicates break it */
     bool rises;              /* columns of the result increase in every row */
     spry_arrays sorted[2];   /* sorted copies of operands */

@@ -91,7 +91,7 @@ typedef struct spryi_plan_product {
 typedef struct spryi_plan_workspace {
     void *memory;
     int64_t bytes;
-    int64_t x_at, t_at;    /* offsets in `memory` of x and y as the storage needs them, if the caller's differ */
+    int64_t x_at, t_at;    /* offsets in `memory` of the kernel's x and y, if the kernel cannot use the caller's */
     int64_t joined;        /* columns copied to row-major at a time, for kernels that need row-major vectors; 0: none */
     void *x, *y;           /* device copies of host vectors; NULL: the device reads the caller's vectors */
     void *host_x, *host_y; /* contiguous copies of columns of row-major host vectors */
@@ -156,7 +156,7 @@ struct spry_spmv_plan {
     spry_context *context;
     spryi_plan forward;    /* multiplies by op(A) */
     spryi_plan *backward;  /* multiplies by the transpose; NULL: one direction; `forward` if A is symmetric */
-    spry_matrix *as_given; /* A, if storages read the arrays of pairing.copy; else NULL */
+    spry_matrix *as_given; /* the caller's A, if storages read the arrays of pairing.copy; else NULL */
     spryi_pairing pairing;
     spryi_dependent of_matrix; /* entry in A's list of plans */
     bool is_stale;             /* values that both directions read in place are no longer symmetric */

@@ -1,8 +1,9 @@
 /*
  * Operations on matrices: sum, extraction, scaling, diagonal.
  * C = A + B merges rows with increasing columns. The place of an entry of A in C is the number of earlier entries of A
- * plus the number of earlier entries of B at positions that A lacks. Bisection finds where the row of B reaches the
- * column, and a scan counts the entries of B at positions that A lacks. Entries of B are placed in the same way.
+ * plus the number of earlier entries of B at positions that A lacks. For each entry of A, bisection finds the first
+ * entry of B's row whose column is at least as large. A scan counts the entries of B at positions that A lacks. Entries
+ * of B are placed in the same way.
  * Products are rounded before they are added, so that results have the bits of the host.
  */
 #include "device/cuda/matrix_rows.cuh"

@@ -2,7 +2,7 @@
  * Finds the longest row and the sum of squared row lengths of arrays in device memory. On request, also checks that
  * offsets and indices are valid.
  * Work distribution: threads read entries, then rows, in a grid-stride loop. A thread block combines its results and
- * writes them to host memory, where the host combines the blocks.
+ * writes them to host memory. The host then combines the results of all blocks.
  * Cost: offsets once, and indices once if checked. If only offsets are read, launch and wait take longer than reading.
  * A check reports only that the arrays are invalid. The host then searches for the place and the reason.
  */
