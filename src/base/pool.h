@@ -23,7 +23,7 @@ typedef void (*spryi_execute_fn)(void *user, int tasks, spryi_task_fn task, void
 typedef struct spryi_pool_call {
     spryi_task_fn task;
     void *argument;
-    spryi_float_controls floats; /* of the calling thread */
+    spryi_float_controls floats; /* controls of the calling thread */
     atomic_int masks;            /* number of elements of `unclaimed` that the call uses */
     atomic_int processor;        /* processor that the calling thread runs on */
 } spryi_pool_call;

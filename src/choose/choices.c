@@ -181,8 +181,8 @@ typedef struct reader {
     spry_context *context;
     const char *path;
     spryi_choice_list *list;
-    int64_t number;         /* of the current line */
-    unsigned long long sum; /* of the lines before the current line */
+    int64_t number;         /* number of the current line */
+    unsigned long long sum; /* checksum of the lines before the current line */
     bool ended;
 } reader;
 

@@ -22,7 +22,7 @@ typedef struct spryi_choices {
     pthread_mutex_t lock;      /* guards known */
     pthread_mutex_t measuring; /* held by a plan that times formats, since two plans would disturb each other */
     spryi_choice_list known;
-    char *path; /* of the file; NULL: none */
+    char *path; /* path of the file; NULL: no file */
 } spryi_choices;
 
 /* Adds a choice as the newest. It replaces a choice with the same fingerprint, or the oldest if the list is full. */

@@ -18,7 +18,7 @@ bool spryi_rows_are_uniform(const spryi_row_profile *rows);
 
 /* Parameters of an inspection. */
 typedef struct spryi_inspection {
-    spry_type vector_type; /* of x */
+    spry_type vector_type; /* type of x */
     bool on_gpu;           /* also find features that only GPUs need */
     spryi_effort effort;
 } spryi_inspection;

@@ -21,7 +21,7 @@ double spryi_setup_of(const spryi_format_rates *rates, const spryi_features *fea
 
 typedef struct spryi_estimate {
     const char *format, *kernel; /* kernel NULL: the format's default kernel */
-    int index;                   /* of the format, spryi_estimated_index */
+    int index;                   /* spryi_estimated_index of the format */
     double us;                   /* time of a product */
     double setup_us;             /* time of the conversion; for a GPU: of a conversion on the GPU, without the upload */
     double bytes;                /* bytes that a product streams */

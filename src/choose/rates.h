@@ -39,12 +39,12 @@ static inline bool spryi_class_is_cpu(const spryi_device_class *c)
 /* Name of a rate in tables. */
 typedef struct spryi_rate_name {
     const char *name;
-    size_t offset; /* of the rate in its struct */
+    size_t offset; /* byte offset of the rate in its struct */
     double least;  /* smallest value that a table may have; a rate of 0 means that the format has no such work */
 } spryi_rate_name;
 
-extern const spryi_rate_name spryi_rate_names[];  /* of spryi_format_rates; the last name is NULL */
-extern const spryi_rate_name spryi_class_names[]; /* of spryi_device_class */
+extern const spryi_rate_name spryi_rate_names[];  /* members of spryi_format_rates; the last name is NULL */
+extern const spryi_rate_name spryi_class_names[]; /* members of spryi_device_class */
 
 static inline double *spryi_rate(void *of, const spryi_rate_name *name)
 {

@@ -92,12 +92,12 @@ typedef struct spryi_vector_map {
     const int32_t *permutation;     /* p, in memory that the device reads; NULL: none */
     const void *scaling;            /* factors of type `type`; only on devices that use host memory */
     int scaling_of_to;
-    int64_t length; /* of `to` */
+    int64_t length; /* number of elements of `to` */
     int64_t columns, to_column_stride,
         from_column_stride; /* number of vectors, and distances between them in elements. If columns is over 1,
                                             * permutation and scaling are NULL. */
     spry_type type;
-    const void *beta; /* of `type`; if NULL or 0, `to` is not read */
+    const void *beta; /* factor of type `type`; if beta is NULL or 0, `to` is not read */
     int beta_on_device;
     int threads;
     struct spryi_pool *pool;

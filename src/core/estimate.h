@@ -136,7 +136,7 @@ typedef struct spryi_product {
     const spryi_features *features;
     const void *guess;  /* written by the format's guess; zeros if it has none */
     const char *kernel; /* NULL: the format's default kernel */
-    double cache_bytes; /* of the device's last cache */
+    double cache_bytes; /* size of the device's last cache */
     bool on_gpu;
     bool vectorized; /* the CPU has AVX2 */
 } spryi_product;

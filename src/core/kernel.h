@@ -69,7 +69,7 @@ typedef struct spryi_run_args {
     int64_t x_column_stride,
         y_column_stride;     /* distance between vectors in elements. If not 1, x_stride and y_stride are 1 */
     void *workspace;         /* workspace_bytes(storage) bytes; content is not kept between runs */
-    spry_type vector_type;   /* of alpha, beta, x and y: the compute type */
+    spry_type vector_type;   /* type of alpha, beta, x and y: the compute type */
     int threads;             /* at most this many threads of `pool` */
     struct spryi_pool *pool; /* base/pool.h; NULL: one thread */
     /* only for GPUs */

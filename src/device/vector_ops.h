@@ -28,7 +28,7 @@ enum {
 typedef struct spryi_vector_work {
     const struct spryi_vector_ops *ops;
     spry_context *context;
-    int device;   /* as in spry_vector */
+    int device;   /* number of the device, as in spry_vector */
     int ordinal;  /* index within the driver */
     void *stream; /* stream of a GPU; NULL: the default stream */
     spry_type type;

@@ -44,7 +44,7 @@ enum {
 
 typedef struct spryi_container_section {
     char name[16];
-    uint64_t offset; /* in the file */
+    uint64_t offset; /* position in the file, in bytes */
     uint64_t count, item_bytes;
     uint64_t hash;
     uint64_t reserved[2];

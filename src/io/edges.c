@@ -21,7 +21,7 @@
 #include <strings.h>
 
 typedef struct edge_list {
-    const char *name; /* of the file, in messages */
+    const char *name; /* name of the file in messages */
     int64_t base;     /* number of the first node */
     bool weighted;    /* lines have a third column */
     int64_t lines;    /* number of lines of the head */
@@ -598,7 +598,7 @@ static void parse_edges(const edge_list *edges, const spryi_block *block, spry_t
 typedef struct job {
     spryi_text *text;
     const edge_list *edges;
-    spry_type type; /* of the weights; SPRY_PATTERN: none */
+    spry_type type; /* type of the weights; SPRY_PATTERN: no weights */
     /* used only by the thread whose block is the next in file order */
     part *first, *last;
     int64_t parts, count, lines, aside, largest;
@@ -722,7 +722,7 @@ typedef struct join_job {
     part *const *parts;
     array kind;
     spry_index_type index_type;
-    size_t size; /* of an item */
+    size_t size; /* bytes of an item */
     char *to;
 } join_job;
 

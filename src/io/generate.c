@@ -20,8 +20,8 @@
 
 typedef struct key_rule {
     const char *name;
-    int64_t first, last; /* of integer keys */
-    double low, high;    /* of real keys */
+    int64_t first, last; /* smallest and largest value of an integer key */
+    double low, high;    /* smallest and largest value of a real key */
 } key_rule;
 
 #define LARGEST ((int64_t)1 << 56)

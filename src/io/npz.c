@@ -199,14 +199,14 @@ static spry_status close_member(zip_archive *zip, spry_error *err)
 enum { DIMENSIONS = 3 };
 
 typedef struct npy_array {
-    const char *name; /* of the member */
+    const char *name; /* name of the member */
     char kind;        /* NumPy's letter: f, i, u, b, c, S, U */
     int item_bytes;
     bool swapped; /* elements have the opposite byte order of this machine */
     bool fortran; /* column-major: the first index varies fastest */
     int dimensions;
     int64_t shape[DIMENSIONS]; /* 1 for missing dimensions */
-    int64_t count;             /* of elements */
+    int64_t count;             /* number of elements */
 } npy_array;
 
 enum { HEAD_BYTES = 4096, BUFFER_BYTES = 64 << 10 };

@@ -14,7 +14,7 @@
 #include <sys/types.h>
 
 typedef struct spryi_output {
-    const char *name; /* in messages */
+    const char *name; /* name of the output in messages */
     int fd;
     bool direct;              /* data is written to the final name: nothing to rename or remove */
     char target[PATH_MAX];    /* the path after symbolic links are resolved */

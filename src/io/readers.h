@@ -87,7 +87,7 @@ size_t spryi_mtx_comment(char *to, const char *comment);
 typedef enum spryi_line { SPRYI_LINE_EMPTY, SPRYI_LINE_ENTRY, SPRYI_LINE_BAD } spryi_line;
 
 typedef struct spryi_entry {
-    int64_t i, j; /* from 0 */
+    int64_t i, j; /* indices, counted from 0 */
     double f64;
     float f32;
 } spryi_entry;
@@ -142,7 +142,7 @@ static inline void spryi_order_join(spryi_entry_order *all, const spryi_entry_or
 
 /* Head of a Matrix Market file, or the same facts about a file of another kind. */
 typedef struct spryi_mtx {
-    const char *name; /* of the file, in messages */
+    const char *name; /* name of the file in messages */
     int array;        /* the file lists all values column by column, without indices */
     spryi_field field;
     spry_symmetry symmetry;

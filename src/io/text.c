@@ -26,7 +26,7 @@
 /* ---- feeds: pipes, terminals, devices ------------------------------------------------------------ */
 
 enum {
-    BUFFER_BYTES = 1 + SPRYI_BLOCK_BYTES + SPRYI_LINE_BYTES, /* of a block */
+    BUFFER_BYTES = 1 + SPRYI_BLOCK_BYTES + SPRYI_LINE_BYTES, /* size of the buffer of a block */
     TAIL_BYTES = 4 << 10,   /* bytes read after a block, repeated until its last line ends */
     FIRST_BYTES = 64 << 10, /* first allocation of a feed */
     INPUT_BYTES = 128 << 10 /* compressed bytes per read */

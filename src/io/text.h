@@ -79,7 +79,7 @@ struct spryi_inflater;
 typedef struct spryi_text {
     spry_context *context;
     const char *name;                /* name of the input in messages */
-    int fd;                          /* of a regular file, or -1 */
+    int fd;                          /* descriptor of a regular file, or -1 */
     const char *memory;              /* the input in memory, or NULL */
     int64_t bytes;                   /* size of the input as it is stored; 0 for a feed */
     struct spryi_inflater *inflater; /* NULL: plain text of a file or in memory */
@@ -96,7 +96,7 @@ typedef struct spryi_block {
     bool finished;          /* the input has ended, and the block has no text */
     const char *text, *end; /* whole lines; the last may lack its newline */
     const char *loadable;   /* eight bytes may be loaded from any byte before this address */
-    int64_t number;         /* of the block, from 0, in file order; each number is used once */
+    int64_t number;         /* number of the block, from 0, in file order; each number is used once */
     int64_t offset;         /* position of the text in uncompressed input */
     char *buffer;           /* NULL: the text is in memory already */
 } spryi_block;

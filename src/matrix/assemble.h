@@ -28,7 +28,7 @@ typedef struct spryi_compressed {
 /* Entries in any order, as in COO. Indices must be in range. */
 typedef struct spryi_entries {
     int64_t majors, minors, nnz;
-    spry_index_type index_type; /* of major and minor */
+    spry_index_type index_type; /* type of major and minor */
     spry_type value_type;
     const void *major, *minor, *values;
     spry_symmetry symmetry; /* if not SPRY_GENERAL, an entry off the diagonal also stands for its mirror image */

@@ -29,7 +29,7 @@ typedef enum spryi_group_rule {
     SPRYI_GROUPS_CPU = 1,
     SPRYI_GROUPS_VOLTA,
     SPRYI_GROUPS_AMPERE,
-    SPRYI_GROUPS_HOPPER,     /* Spry's own */
+    SPRYI_GROUPS_HOPPER,     /* formulas of Spry's own */
     SPRYI_GROUPS_TABLE,      /* formulas of a loaded table */
     SPRYI_GROUPS_VOLTA_SSRS, /* reads "SRSS" in case 2 of the paper as SSRS instead of SRS */
     SPRYI_GROUPS_AMPERE_SSRS
@@ -50,7 +50,7 @@ typedef struct spryi_size_formula {
 
 /* Sizes fitted to a machine (spry_context_load_tuning). All zero: none. */
 typedef struct spryi_group_table {
-    int64_t csr2_srs, csr3_srs, csr3_ssrs; /* on CPUs; 0: not fitted */
+    int64_t csr2_srs, csr3_srs, csr3_ssrs; /* sizes on CPUs; 0: not fitted */
     int gpu_major;                         /* major compute capability of the fitted GPU; 0: no formulas */
     spryi_size_formula ssrs, srs;
     int64_t step, most; /* sizes are multiples of step, at most `most`; step 0: any size up to SPRYI_MOST_GROUP */

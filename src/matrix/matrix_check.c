@@ -179,7 +179,7 @@ static void join_tally(tally *to, const tally *from)
 
 typedef struct check_job {
     const spry_arrays *a;
-    finding *falling; /* of offsets */
+    finding *falling; /* offsets that are smaller than their predecessor or larger than nnz */
     tally *t;
 } check_job;
 

@@ -26,7 +26,7 @@ typedef struct spryi_plan_request {
     spry_ordering *groups; /* a reference to the caller's groups, which updates may use; NULL: none */
     int64_t x_length, y_length;
     spry_type vector_type;
-    size_t element_bytes; /* of vector_type */
+    size_t element_bytes; /* bytes of an element of vector_type */
 } spryi_plan_request;
 
 /*
@@ -37,7 +37,7 @@ typedef struct spryi_plan_request {
 typedef struct spryi_plan_map {
     spry_matrix *given; /* the caller's matrix; plan->A is reset to `given` if the storage borrows nothing from B */
     bool is_changed, is_transposed;
-    int64_t nnz;          /* of plan->A */
+    int64_t nnz;          /* entries of plan->A */
     const char *ordering; /* name */
     spry_ordering *found; /* the ordering, kept for the groups of Band-k; NULL once released */
     int32_t *x_from;      /* runs multiply x' with x'[i] = x[x_from[i]]; NULL: they multiply x */
@@ -295,8 +295,8 @@ spry_status spryi_renew_storage(spryi_plan *plan, spry_error *err);
 typedef struct spryi_storage {
     const char *format;
     char parameters[64];
-    int64_t words;       /* values and indices */
-    int64_t bytes;       /* of the format's arrays, without workspace and other memory of the plan */
+    int64_t words;       /* number of values and indices */
+    int64_t bytes;       /* bytes of the format's arrays, without workspace and other memory of the plan */
     int64_t padding;     /* stored entries that are not entries of A */
     int64_t owned_bytes; /* part of `bytes` that a plan allocates */
     bool refused;        /* the padding guard or the memory limit refuses the storage */

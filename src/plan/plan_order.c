@@ -60,7 +60,7 @@ static spry_status aim_at_format(spry_ordering_options *how, const spryi_plan *p
     how->k = spryi_csrk_levels(format->name);
     if (how->k == 0) return SPRY_OK;
     if (a->layout != SPRY_CSR || a->device != 0)
-        request.parameters[SPRYI_CSR3_BY] = 0; /* rows of this matrix cannot be inspected */
+        request.parameters[SPRYI_CSR3_BY] = 0; /* the default: rows of this matrix cannot be inspected */
     spry_status status = spryi_csrk_resolve(&shape, &cost, &request, a, how->k, err);
     how->srs = shape.srs;
     how->ssrs = shape.ssrs;

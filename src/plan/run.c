@@ -164,7 +164,7 @@ static spry_status run_spread(const spryi_plan *plan, const column *c, const spr
  */
 static spry_status run_mapped(const spryi_plan *plan, const column *c, bool overwrites, spry_error *err)
 {
-    static const double zero = 0; /* of any type */
+    static const double zero = 0; /* the value 0 of any type */
     const spryi_device *d = plan->request.device;
     spryi_run_args inner = c->args;
     spryi_vector_map map = map_of(plan, &c->args, plan->request.x_length);
@@ -232,7 +232,7 @@ static bool runs_together(const spryi_plan *plan, const spryi_run_args *args, co
 static spry_status run_joined(const spryi_plan *plan, const spryi_run_args *args, const spry_const_vector *x,
                               const spry_const_vector *y, void *into, spry_error *err)
 {
-    static const double zero = 0; /* of any type */
+    static const double zero = 0; /* the value 0 of any type */
     const spryi_device *d = plan->request.device;
     const int64_t size = (int64_t)plan->request.element_bytes,
                   passes = (x->count + plan->work.joined - 1) / plan->work.joined;
@@ -413,7 +413,7 @@ static inline const void *copy_scalar(double *to, const void *from, int64_t size
 spry_status spryi_run(const spryi_plan *plan, spry_vector into, const void *alpha, spry_const_vector from,
                       const void *beta, const spry_spmv_run_options *options, spry_error *err)
 {
-    static const double zero = 0; /* of any type */
+    static const double zero = 0; /* the value 0 of any type */
     double scalars[2];            /* copies, because alpha and beta may be elements of y */
     const spry_const_vector x = spryi_resolved(from), y = spryi_resolved(spry_vector_as_const(into));
     spry_status status = check_run(plan, &x, &y, options, err);
