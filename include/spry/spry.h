@@ -550,7 +550,7 @@ typedef enum spry_reason {
     SPRY_REASON_IN_PLACE = 3,   /* arrays in GPU memory are used in place */
     SPRY_REASON_PATTERN = 4,    /* stores no values */
     SPRY_REASON_EMPTY = 5,      /* A has no entries */
-    SPRY_REASON_TRANSPOSED = 6, /* the transposed product works by columns */
+    SPRY_REASON_TRANSPOSED = 6, /* csc reads A^T by rows */
     SPRY_REASON_UNIFORM_ROWS = 7,
     SPRY_REASON_IRREGULAR_ROWS = 8,
     SPRY_REASON_VERY_SPARSE = 9,

@@ -64,7 +64,7 @@ typedef struct spry_explain_options {
     size_t struct_size;
     const spry_spmv_options *spmv; /* of the plan; format, kernel and ordering are ignored; NULL: defaults */
     const char *device_class;      /* any class; NULL: the plan's device */
-    const char *storage_of; /* a format, with parameters or not, or "all": also its sizes, in a conversion's time */
+    const char *storage_of; /* a format, with parameters or not, or "all": computes sizes, as slowly as a conversion */
 } spry_explain_options;
 
 typedef struct spry_explanation spry_explanation;

@@ -41,7 +41,7 @@ typedef struct spryi_digits {
 } spryi_digits;
 spryi_digits spryi_three_digits(double value);
 
-/* Appends to a reason that the plan builds A^T. */
+/* Appends the words that the plan builds A^T to `reason`. */
 void spryi_write_transposed_reason(char *reason, size_t size);
 
 /* Returns the number of products that are expected after each conversion. Rankings spread set-up over this number. */
