@@ -1,4 +1,4 @@
-/* Tests of every command: help, output, and mistakes of users. */
+/* Tests of the commands: help, output, and mistakes of users. */
 #include "spawn.h"
 
 #include <unistd.h>
