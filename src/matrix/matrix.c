@@ -530,18 +530,12 @@ spry_status spryi_fetch_structure(const spryi_device *d, spry_arrays *a, spry_er
 spry_status spryi_matrix_fetch(const spryi_device *d, spry_matrix **host, const spry_matrix *A, spry_error *err)
 {
     spry_arrays a = A->a;
-    const void **arrays[] = {&a.offsets, &a.indices, &a.values};
-    const int64_t counts[] = {offset_count(&a), spryi_index_count(&a), a.nnz};
-    const size_t sizes[] = {spryi_index_type_bytes(a.offset_type), spryi_index_type_bytes(a.index_type),
-                            spry_type_bytes(a.value_type)};
-    const int count = a.value_type == SPRY_PATTERN ? 2 : 3;
-    spry_status status = SPRY_OK;
-    int fetched = 0; /* arrays of `a` that are in host memory or NULL now */
-    for (; fetched < count && status == SPRY_OK; fetched++)
-        status = spryi_fetch_array(d, arrays[fetched], counts[fetched], sizes[fetched], err);
-    if (status == SPRY_OK) status = d->ops->synchronize(d, NULL, err);
+    const size_t size = spry_type_bytes(a.value_type);
+    const bool has_values = a.value_type != SPRY_PATTERN;
+    spry_status status = has_values ? spryi_fetch_array(d, &a.values, a.nnz, size, err) : SPRY_OK;
+    if (status == SPRY_OK) status = spryi_fetch_structure(d, &a, err); /* also waits for the values */
     if (status != SPRY_OK) {
-        for (int n = 0; n < fetched; n++) spryi_release(d->context, (void *)(uintptr_t)*arrays[n]);
+        if (has_values) spryi_release(d->context, (void *)(uintptr_t)a.values);
         return status;
     }
     a.device = 0;

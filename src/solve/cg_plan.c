@@ -471,12 +471,6 @@ static int64_t stride_of(const spry_vector *v)
 {
     return count_of(v) == 1 || v->column_stride == 0 ? v->length : v->column_stride;
 }
-static size_t bytes_of(const spry_vector *v)
-{
-    if (v->length == 0) return 0;
-    const int64_t last = (v->length - 1) * v->row_stride + (count_of(v) - 1) * stride_of(v);
-    return (size_t)(last + 1) * spry_type_bytes(v->type);
-}
 
 static spry_status check_vectors(const spry_cg_plan *s, const spry_vector *x, const spry_vector *b, spry_error *err)
 {
@@ -489,8 +483,7 @@ static spry_status check_vectors(const spry_cg_plan *s, const spry_vector *x, co
         return spryi_fail_value(err, SPRY_INVALID_SIZE, "x", count_of(x), s->o.count,
                                 "cg: x has %lld vectors, the plan was made for at most %lld (options.count)",
                                 (long long)count_of(x), (long long)s->o.count);
-    const uintptr_t from_x = (uintptr_t)x->data, from_b = (uintptr_t)b->data;
-    if (bytes_of(x) > 0 && from_x < from_b + bytes_of(b) && from_b < from_x + bytes_of(x))
+    if (spryi_overlap(x->data, spryi_solve_span(x), b->data, spryi_solve_span(b)))
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "x", "cg: x and b overlap");
     return spryi_solve_check_result(x, s->system.A, "cg", err);
 }

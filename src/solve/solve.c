@@ -79,16 +79,21 @@ spry_status spryi_solve_check_vector(const spry_vector *v, const char *name, int
     return spryi_solve_check_columns(v, name, n, a->value_type == SPRY_PATTERN ? v->type : a->value_type, device, err);
 }
 
+int64_t spryi_solve_span(const spry_vector *v)
+{
+    if (v->length == 0) return 0;
+    const int64_t last = (v->length - 1) * v->row_stride + (v->count > 1 ? (v->count - 1) * v->column_stride : 0);
+    return (last + 1) * (int64_t)spry_type_bytes(v->type);
+}
+
 spry_status spryi_solve_check_result(const spry_vector *x, const spry_matrix *A, const char *method, spry_error *err)
 {
     static const char *const names[SPRYI_ARRAYS] = {"values", "indices", "row_indices", "offsets"};
     spryi_array list[SPRYI_ARRAYS];
-    const int64_t count = x->count > 1 ? x->count : 1;
-    const int64_t last = (x->length - 1) * x->row_stride + (count > 1 ? (count - 1) * x->column_stride : 0);
-    if (x->length == 0 || !A) return SPRY_OK;
+    if (!A) return SPRY_OK;
     spryi_list_arrays(list, &A->a);
     for (int n = 0; n < SPRYI_ARRAYS; n++)
-        if (spryi_overlap(x->data, (last + 1) * (int64_t)spry_type_bytes(x->type), list[n].data, list[n].bytes))
+        if (spryi_overlap(x->data, spryi_solve_span(x), list[n].data, list[n].bytes))
             return spryi_fail(err, SPRY_INVALID_ARGUMENT, "x", "%s: x and the %s of A overlap", method, names[n]);
     return SPRY_OK;
 }

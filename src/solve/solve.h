@@ -36,6 +36,8 @@ spry_status spryi_solve_check_values(const spry_arrays *a, spry_error *err);
  */
 spry_status spryi_solve_check_columns(const spry_vector *v, const char *name, int64_t n, spry_type type, int device,
                                       spry_error *err);
+/* Returns the bytes from the first element of checked vectors to the end of the last. */
+int64_t spryi_solve_span(const spry_vector *v);
 /* Checks that x, which a solver writes, does not overlap an array of A. A may be NULL. */
 spry_status spryi_solve_check_result(const spry_vector *x, const spry_matrix *A, const char *method, spry_error *err);
 /* Checks one vector: n aligned elements of the type that products with A have, on the host or on `device`. */
