@@ -62,6 +62,11 @@ def bench(name, matrix, *arguments, label=None):
     return Job(name, measure)
 
 
+def repeat(job):
+    """Creates a job that measures the job's cases again, for the margin of verdicts (records.Results.margin)."""
+    return Job(records.REPEAT + job.name, job.measure)
+
+
 def output_folder(options):
     """Returns the folder of the results and creates it if it is missing."""
     out = options.out

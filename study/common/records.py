@@ -85,13 +85,20 @@ def read(paths, seed):
     return found
 
 
+REPEAT = "repeat of "  # prefix of the names of jobs that measure another job's cases a second time
+CASE = ("matrix", "kernel", "asked", "type", "device", "threads", "count", "order")  # fields that identify a case
+
+
 class Results:
-    """The records of a study, as dictionaries that also have job, machine and date."""
+    """The records of a study, as dictionaries that also have job, machine and date. Records of repeats are separate:
+    only margin() uses them."""
 
     def __init__(self, envelopes):
         self.envelopes = envelopes
-        self.records = [{**line["record"], "job": line["job"], "machine": line["machine"]["id"], "date": line["date"]}
-                        for line in envelopes]
+        records = [{**line["record"], "job": line["job"], "machine": line["machine"]["id"], "date": line["date"]}
+                   for line in envelopes]
+        self.records = [r for r in records if not r["job"].startswith(REPEAT)]
+        self.repeats = [r for r in records if r["job"].startswith(REPEAT)]
         self.quick = any(line["quick"] for line in envelopes)
         self.mock = any(line["mock"] for line in envelopes)
 
@@ -105,6 +112,21 @@ class Results:
     def timed(self, **wanted):
         """Returns the records of where() that have a correct result and a time."""
         return [r for r in self.where(**wanted) if r.get("status") == "ok" and (r.get("mean_us") or 0) > 0]
+
+    def repeated(self, field="mean_us", **wanted):
+        """Returns, in ascending order, larger time / smaller time of each case that two jobs measured. wanted: as in
+        where()."""
+        def key(r):
+            return (r["job"].removeprefix(REPEAT), *(r.get(name) for name in CASE))
+        first = {key(r): r[field] for r in self.timed(**wanted)}
+        second = {key(r): r[field] for r in self.repeats if r.get("status") == "ok" and (r.get(field) or 0) > 0}
+        return sorted(max(first[case], time) / min(first[case], time) for case, time in second.items() if case in first)
+
+    def margin(self, least=1.05, **wanted):
+        """Returns the ratio of times that counts as a difference: at least `least`, and at least the ratio that 95 % of
+        the repeated cases stay below."""
+        ratios = self.repeated(**wanted)
+        return max(least, ratios[len(ratios) * 95 // 100]) if ratios else least
 
     def machines(self, jobs=""):
         """Returns the machines {id: (description, dates, clocks)} of jobs whose names begin with `jobs`.

@@ -10,9 +10,9 @@ from common import figures, words
 from common.figures import can_draw
 from common.records import Results
 
-__all__ = ["can_draw", "write", "Report", "runs_of", "verdict", "CONFIRMED", "REFUTED", "NOT_COMPARABLE"]
+__all__ = ["can_draw", "write", "Report", "runs_of", "verdict", "CONFIRMED", "REFUTED", "NOT_COMPARABLE", "VARIANT"]
 
-CONFIRMED, REFUTED, NOT_COMPARABLE = "confirmed", "refuted", "not comparable"
+CONFIRMED, REFUTED, NOT_COMPARABLE, VARIANT = "confirmed", "refuted", "not comparable", "judged by a variant"
 
 
 def verdict(holds):
@@ -20,7 +20,8 @@ def verdict(holds):
     return CONFIRMED if holds else REFUTED
 
 
-Claim = namedtuple("Claim", "item text found verdict why")
+# found: the finding with the document's kernels; ours: the finding with this library's kernels.
+Claim = namedtuple("Claim", "item text found ours verdict why")
 
 
 def cell(value):
@@ -43,6 +44,7 @@ class Report:
     def __init__(self, options, results, out):
         self.options, self.results, self.out = options, results, out
         self.parts, self.problems, self.claims = [], [], []
+        self.names, self.files = [], []  # all tables and figures; paths of those written
         self.draws = not options.no_figures and can_draw()
 
     def measured_on(self, on="all", jobs=""):
@@ -65,6 +67,11 @@ class Report:
     def heading(self, text):
         self.parts.append("## " + text)
 
+    def wants(self, name):
+        """Returns whether this table or figure is written. Records its name for the message about unknown names."""
+        self.names.append(name)
+        return self.options.only in (None, name)
+
     def table(self, name, title, columns, rows, about="", on="all", jobs=""):
         """Adds a table and writes tables/NAME.md and .csv.
 
@@ -79,6 +86,8 @@ class Report:
                 self.problem(f"table {name}: {row[0]} has NaN or infinity")
         if not rows:
             self.problem(f"table {name} is empty")
+        if not self.wants(name):
+            return
         folder = os.path.join(self.out, "tables")
         os.makedirs(folder, exist_ok=True)
         about = " ".join(filter(None, (about, f"Measured on: {self.measured_on(on, jobs)}." if jobs else "")))
@@ -89,6 +98,7 @@ class Report:
             writer = csv.writer(file)
             writer.writerow(columns)
             writer.writerows(rows)
+        self.files.append(os.path.join(folder, name + ".md"))
         self.parts.append(text)
 
     def figure(self, name, title, draw, rows=1, columns=1, size=(6, 3.6), on="all", jobs=""):
@@ -97,6 +107,8 @@ class Report:
         draw(axes, ...) draws into rows * columns axes. on: "cpu" omits the GPU from the note. jobs: prefix of the names
         of jobs that measured the figure. Their machines are listed below it.
         """
+        if not self.wants(name):
+            return
         self.parts.append(f"### {title}\n\n" + (f"![{title}](figures/{name}.png)" if self.draws else
                                                "(not drawn: Matplotlib is missing, or --no-figures was given)"))
         if not self.draws:
@@ -104,14 +116,21 @@ class Report:
         picture, axes = figures.pyplot().subplots(rows, columns, figsize=size, squeeze=False)
         draw(*axes.flat)
         figures.save(picture, os.path.join(self.out, "figures"), name, self.note(on, jobs))
+        self.files.append(os.path.join(self.out, "figures", name + ".png"))
 
-    def claim(self, item, text, found, verdict, why=""):
-        """Adds a claim of the document, with the finding of this run and the verdict."""
-        if verdict not in (CONFIRMED, REFUTED, NOT_COMPARABLE):
+    def claim(self, item, text, found, verdict, why="", ours="-"):
+        """Adds a claim of the document.
+
+        found: the finding with the document's kernels, which gives the verdict; ours: the finding with this library's
+        kernels. VARIANT: the document's kernel cannot run, `why` says why, and `ours` has the finding and its verdict.
+        """
+        if verdict not in (CONFIRMED, REFUTED, NOT_COMPARABLE, VARIANT):
             self.problem(f"claim {item}: verdict '{verdict}'")
+        if verdict == VARIANT and not (why and ours.startswith((CONFIRMED, REFUTED))):
+            self.problem(f"claim {item}: no reason, or no verdict of the variant")
         if self.results.quick:
             verdict, why = NOT_COMPARABLE, "a quick run measures nothing"
-        self.claims.append(Claim(item, text, found, verdict, why))
+        self.claims.append(Claim(item, text, found, ours, verdict, why))
 
     def problem(self, text):
         """Adds a failed check. The run then ends with status 1."""
@@ -153,24 +172,37 @@ def _spread(results):
     return text + (f" Each record has its command; the first is `{commands[0]}`." if commands else "")
 
 
+def _claims(report):
+    return "## Claims of the document\n\n" + markdown(
+        ["item", "claim of the document", "as printed", "ours", "verdict", "rule and remarks"], report.claims)
+
+
 def write(options, study, envelopes, out):
-    """Writes OUT/report.md for these records. Returns the failed checks."""
+    """Writes OUT/report.md for these records; with --only, one table or figure. Returns the paths of the files and the
+    failed checks."""
     results = Results(envelopes)
     report = Report(options, results, out)
     if not envelopes:
-        return ["nothing was measured"]
+        return [], ["nothing was measured"]
     study.report(results, report)
     text = [f"# {study.TITLE}"]
     if results.quick:
         text.append("**A quick run: it tests the study. Its times are no results.**")
     if results.mock:
         text.append("**A mock in host memory replaced the GPU.**")
-    head, body = [study.ABOUT], [_machines(results), _spread(results)]
-    if report.claims:
-        body.append("## Claims of the document\n\n" + markdown(
-            ["item", "claim of the document", "measured here", "verdict", "rule and remarks"], report.claims))
-    body += report.parts
+    body = []
+    if report.claims and report.wants("claims"):
+        body.append(_claims(report))
+    if options.only not in (None, *report.names):
+        names = ", ".join(dict.fromkeys(report.names))
+        return [], [f"no table or figure is named '{options.only}', expected one of {names}"]
+    if options.only not in (None, "claims"):
+        return report.files, report.problems
+    head = [study.ABOUT]
+    if options.only is None:
+        body = [_machines(results), _spread(results), *body, *report.parts]
     told = words.section(study.WORDS, "\n".join(head + body))
-    with open(os.path.join(out, "report.md"), "w", encoding="utf-8") as file:
+    name = "report.md" if options.only is None else "claims.md"
+    with open(os.path.join(out, name), "w", encoding="utf-8") as file:
         file.write("\n\n".join(text + head + [told] * bool(told) + body) + "\n")
-    return report.problems
+    return [os.path.join(out, name)], report.problems

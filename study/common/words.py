@@ -15,6 +15,12 @@ COMMON = {
     "confirmed, refuted": "the document's claim holds, or does not hold, by the rule in the last column.",
     "not comparable": "this run cannot decide: the machine, the matrices or a library differ, or times are nearly "
                       "equal.",
+    "as printed, ours": "the finding with the document's kernels, which gives the verdict; the finding with the best "
+                        "kernels of this library.",
+    "judged by a variant": "the document's kernel cannot run here. The last column says why, and the column \"ours\" "
+                           "has the finding with the nearest kernel that can.",
+    "margin": "the ratio of two times that counts as a difference: at least 1.05. Of the cases measured twice, in two "
+              "processes, 95 % differ by less.",
 }
 
 

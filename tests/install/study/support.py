@@ -28,8 +28,8 @@ def envelopes_of(records, seed):
 def words_of(study, records, seed):
     """Returns the words that report.md explains before its first table."""
     with tempfile.TemporaryDirectory() as out:
-        reports.write(argparse.Namespace(seed=seed, no_figures=True, quick=False), study, envelopes_of(records, seed),
-                      out)
+        options = argparse.Namespace(seed=seed, no_figures=True, quick=False, only=None)
+        reports.write(options, study, envelopes_of(records, seed), out)
         with open(os.path.join(out, "report.md"), encoding="utf-8") as file:
             head = file.read().partition("\n| ")[0]
     return [line.split("**")[1] for line in head.partition("## Words\n")[2].splitlines() if line.startswith("- **")]
@@ -39,7 +39,7 @@ def report_of(study, records, seed):
     """Returns {item and text: claim}, and the problems, of a study's report of these records."""
     envelopes = envelopes_of(records, seed)
     with tempfile.TemporaryDirectory() as out:
-        options = argparse.Namespace(seed=seed, no_figures=True, quick=False)
+        options = argparse.Namespace(seed=seed, no_figures=True, quick=False, only=None)
         results = reports.Results(envelopes)
         made = reports.Report(options, results, out)
         study.report(results, made)

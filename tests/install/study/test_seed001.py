@@ -82,7 +82,7 @@ class Made:
 
     def __init__(self, envelopes):
         with tempfile.TemporaryDirectory() as out:
-            options = argparse.Namespace(seed="001", no_figures=True, quick=False)
+            options = argparse.Namespace(seed="001", no_figures=True, quick=False, only=None)
             report = reports.Report(options, records.Results(envelopes), out)
             seed001.report(report.results, report)
             self.tables = {}
