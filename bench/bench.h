@@ -115,7 +115,7 @@ typedef struct bench_protocol {
     bool cold;           /* caches are flushed before every run */
     bool skip_bandwidth; /* the copy bandwidth is not measured, and record_rates.roof is not known */
     int64_t seconds;     /* time limit: matrices that would start later are skipped; 0: no limit */
-    /* Contexts with fewer threads. The CPU's cases run again with each of them, if the ordering is "none". */
+    /* Contexts with fewer threads. The CPU's cases run again with each of them. */
     spry_context *const *fewer;
     int fewer_count;
     /*

@@ -466,7 +466,7 @@ static int add_fewer(const choice *c)
 {
     const choice on_cpu = {c->group, c->subject, c->options, "cpu"};
     int good = 1;
-    if (strcmp(c->device, "cuda") == 0 || strcmp(c->subject->ordering, "none") != 0) return 1;
+    if (strcmp(c->device, "cuda") == 0) return 1;
     for (int f = 0; good && f < c->options->protocol.fewer_count; f++) {
         c->group->planner = c->options->protocol.fewer[f];
         good = add_cases(&on_cpu);

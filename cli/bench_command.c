@@ -321,8 +321,8 @@ static const cli_option options[] = {
     {"index", 0, "32/32|64/32|64/64", "bits of offsets/columns (default: 32/32)", CLI_INDEX, CLI_AT(o.input.index)},
     {"threads", 0, "N[,N...]",
      "threads of a product (default: OMP_NUM_THREADS, else all). With a\n"
-     "list, the largest number is used; products on the CPU with the\n"
-     "matrix as given are also measured with the smaller numbers",
+     "list, the largest number is used; products on the CPU are also\n"
+     "measured with the smaller numbers",
      CLI_OWN, .take = take_threads},
     {"calls", 0, "N",
      "number of products for which plans are chosen (default: 10 000).\n"

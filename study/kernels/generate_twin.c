@@ -5,7 +5,8 @@
  *
  * Entries are drawn one by one, with their mirror images until the percentage is reached. An entry is kept if its
  * position is free and no row becomes longer than the longest. One row, the hub, is first filled to that length. A hash
- * table with 2 to 4 slots per pair holds the pairs drawn, so a twin of 60 million entries takes seconds.
+ * table with 2 to 4 slots per pair holds the pairs drawn, so a twin of 60 million entries takes seconds. Kind words has
+ * no hub if the longest row has 4 entries: with all entries it is the de Bruijn graph itself (generator debr).
  *
  *     kind        entries connect a point to
  *     mesh2/3     the nearest neighbours on a square or cubic grid, in order of distance, with a random part of the
@@ -29,7 +30,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { NEAR_CIRCUIT = 1000, NEAR_WEB = 500, SHORT_ROW = 8, SHORT_EVERY = 20, PATIENCE = 40 };
+enum { NEAR_CIRCUIT = 1000, NEAR_WEB = 500, SHORT_ROW = 8, SHORT_EVERY = 20, PATIENCE = 40, WORDS_NEIGHBOURS = 4 };
 
 /*
  * Kinds of structure, in the order of `words`. Kinds before BALL2 are grids. Kinds from CIRCUIT on have irregular rows.
@@ -359,7 +360,7 @@ static spry_status twin_list(spryi_generation *g, int64_t *nnz, spry_error *err)
     for (int64_t i = 0; i < diagonal; i++) put(&t, i, i);
     if (n > 0) {
         set_sizes(&t);
-        fill_hub(&t);
+        if (t.kind != WORDS || t.longest > WORDS_NEIGHBOURS) fill_hub(&t);
         draw_twin(&t);
     }
     *nnz = t.nnz;

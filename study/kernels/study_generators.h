@@ -12,4 +12,8 @@ extern const spryi_kind spryi_kind_twin; /* generate_twin.c */
               "order=natural,shuffle=0",                                                                               \
               twin,                                                                                                    \
               "stands for a real matrix: its rows, entries, longest row, per cent of mirrored entries and kind of "    \
-              "structure")
+              "structure"),                                                                                            \
+        GENERATOR("debr",                                                                                              \
+                  "rows=1048576,entries=4194298,longest=4,kind=words,symmetry=100,diagonal=0,dof=1,seed=31,"           \
+                  "order=natural,shuffle=0",                                                                           \
+                  twin, "undirected de Bruijn graph of the words of 20 bits, without loops")

@@ -244,6 +244,8 @@ static void short_runs(void **state)
     expect_output("bench $D/small.mtx gen:grid5,x=40,y=40 gen:banded,rows=900 --at-once 3 --threads 2,1 --runs 3 "
                   "--formats csr --device cpu",
                   "threads  spread\n");
+    expect_output("bench gen:grid5,x=40,y=40 --ordering rcm --threads 2,1 --runs 3 --formats csr --device cpu --json",
+                  "\"threads\":1,");
     expect("bench $D/small.mtx --threads 1,2,1", 2, NULL, "--threads has '1' twice");
     expect("bench $D/small.mtx --runs 0", 2, NULL, "--runs is 0, expected 1 to 10000");
     expect("bench $D/small.mtx --at-once 65", 2, NULL, "--at-once is 65, expected 1 to 64");

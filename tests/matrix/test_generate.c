@@ -42,6 +42,11 @@ static void drawings(void **state)
     check_drawing(*state, "debruijn,symbols=2,length=2", 4, 4, "xx.. ..xx xx.. ..xx");
     check_drawing(*state, "debruijn,symbols=3,length=1", 3, 3, "xxx xxx xxx");
     check_drawing(*state, "debruijn,symbols=1,length=5", 1, 1, "x");
+#ifdef SPRY_STUDIES
+    check_drawing(*state, "debr,rows=4,entries=10", 4, 4, ".xx. x.xx xx.x .xx.");
+    check_drawing(*state, "debr,rows=8,entries=26", 8, 8,
+                  ".x..x... x.xxx... .x..xx.. .x...xxx xxx...x. ..xx..x. ...xxx.x ...x..x.");
+#endif
     check_drawing(*state, "dense,rows=2,cols=3", 2, 3, "xxx xxx");
     check_drawing(*state, "dense,rows=0,cols=3", 0, 3, "");
     check_drawing(*state, "empty,rows=2,cols=3", 2, 3, "... ...");
@@ -142,7 +147,7 @@ static void small_spec(char *spec, size_t size, const spry_generator_info *info)
 {
     static const char *const small[] = {"x=5",       "y=4",      "z=3",         "dof=2",      "side=7",
                                         "scale=6",   "edges=4",  "rows=60",     "cols=40",    "degree=5",
-                                        "symbols=3", "length=3", "density=0.2", "entries=280"};
+                                        "symbols=3", "length=3", "density=0.2", "entries=200"};
     size_t used = (size_t)snprintf(spec, size, "%s", info->name);
     for (int s = 0; s < TEST_COUNT(small); s++) {
         char key[16], framed[200];
