@@ -60,8 +60,8 @@ def sweep(lines, matrices, device, levels, protocol):
             times = {s: records[name_of(levels, s)]["time_us"] for s in sizes}
             best = min(times, key=times.get)
             found.append({"path": path, "matrix": first["matrix"], "type": kind, "device": device, "levels": levels,
-                          "density": first["nnz"] / first["rows"], "times": times, "best_srs": best[0],
-                          "best_ssrs": best[1]})
+                          "density": first["nnz"] / first["rows"], "bytes": first["bytes"], "twin": first["twin"],
+                          "times": times, "best_srs": best[0], "best_ssrs": best[1]})
     return found
 
 

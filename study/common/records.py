@@ -86,7 +86,7 @@ def read(paths, seed):
 
 
 REPEAT = "repeat of "  # prefix of the names of jobs that measure another job's cases a second time
-CASE = ("matrix", "kernel", "asked", "type", "device", "threads", "count", "order")  # fields that identify a case
+CASE = ("matrix", "kernel", "asked", "type", "device", "threads", "count", "ordering")  # fields that identify a case
 
 
 class Results:

@@ -3,49 +3,45 @@ import re
 
 from seed001 import measure
 
-PEERS = {"mkl_csr": "MKL", "mkl_csr_optimized": "MKL, optimized", "csr5": "CSR5", "cusparse_csr_alg1": "cuSPARSE",
-         "cusparse_csr_alg2": "cuSPARSE, ALG2"}
-
-
-def listing_of(labels, k):
-    """Returns the listing with the fastest instructions among labels, without sizes in its name; None if missing."""
-    return next((name for name in (level.format(k=k) for level in reversed(measure.LEVELS)) if name in labels), None)
+PEERS = {"mkl_csr": "MKL", "mkl_csr_optimized": "MKL, optimized", "csr5_authors_cpu": "CSR5",
+         "csr5_authors_cuda": "CSR5", "kokkos_kernels_cpu": "Kokkos Kernels", "kokkos_kernels_cuda": "Kokkos Kernels",
+         "cusparse_csr_alg1": "cuSPARSE", "cusparse_csr_alg2": "cuSPARSE, ALG2"}
+OURS = {"cpu": {"CSR-2": "CSR-2, vector rows", "CSR-3": "CSR-3, vector rows"}, "gpu": {"CSR-3": "packed"}}
 
 
 def title_of(record):
     """Returns a short title for a line of a figure."""
     if record["peer"]:
         return PEERS.get(record["kernel"], record["kernel"])
-    found = re.match(r"csr([234])_listing_(\w+_)?cpu(:.*)?$", record["kernel"])
-    return f"CSR-{found[1]}" if found else "CSR, balanced"
+    found = re.match(r"csr([23])_listing_(\w+_)?cpu(:.*)?$", record["kernel"])
+    return f"CSR-{found[1]}" + (", vector rows" if found[2] else "") if found else "CSR, balanced"
 
 
-def present(rates, series):
-    return {title: name for title, name in series.items() if name in rates.labels}
+def _listings(rates, k, instructions):
+    return [name for name in rates.labels if re.match(rf"csr{k}_listing_{instructions}cpu(:|$)", name)]
+
+
+def _present(rates, series):
+    found = {title: [name for name in names if name in rates.labels] for title, names in series.items()}
+    found = {title: names for title, names in found.items() if names}
+    for title, names in found.items():
+        rates.add_best(title, names)
+    return found
 
 
 def cpu_series(rates):
-    """Returns {title: label} for figure 6, and {k: label} for the choice of k.
-
-    Tuned labels are the best of all listings and sizes on each matrix, as in the document.
-    """
-    series, by_k = {}, {}
-    for k in (2, 3, 4):
-        name = listing_of(rates.labels, k)
-        if not name:
-            continue
-        by_k[k] = f"csr{k} tuned"
-        rates.add_best(by_k[k], [label for label in rates.labels if label.startswith(f"csr{k}_listing_")])
-        series[f"CSR-{k}"] = by_k[k]
-    rates.add_best("MKL, best", [name for name in measure.PEERS["mkl"] if name in rates.labels])
-    series.update({"CSR5": "csr5", "MKL": "MKL, best",
-                   "CSR, balanced": "csr"})
-    return present(rates, series), by_k
+    """Returns {title: labels} for figure 6: the kernels, and the sizes, that stand for a method. Adds a label for the
+    best of them on each matrix to the rates."""
+    listings = {f"CSR-{k}{word}": _listings(rates, k, instructions)
+                for word, instructions in (("", ""), (", vector rows", r"\w+_")) for k in (2, 3)}
+    return _present(rates, {"CSR-2": listings.pop("CSR-2"), "CSR-3": listings.pop("CSR-3"),
+                            "CSR5": ["csr5_authors_cpu"], "MKL": measure.CPU_PEERS["mkl"],
+                            "Kokkos Kernels": ["kokkos_kernels_cpu"], **listings, "CSR, balanced": ["csr"]})
 
 
 def gpu_series(rates):
-    """Returns {title: label} for figure 7, and {k: label} for the choice of k. csr3's sizes are from the document's GPU
-    formula."""
-    rates.add_best("cuSPARSE, best", [name for name in measure.PEERS["cusparse"] if name in rates.labels])
-    series = {"CSR-3": "csr3", "CSR-2": "csr2", "cuSPARSE": "cuSPARSE, best", "packed": "packed"}
-    return present(rates, series), {2: "csr2", 3: "csr3"}
+    """Returns {title: labels} for figure 7. The sizes of csr3 are from a formula like the document's, fitted to an
+    H200, and from its formula for Ampere."""
+    return _present(rates, {"CSR-3": ["csr3", "csr3:tuning=ampere"], "CSR-2": ["csr2"],
+                            "cuSPARSE": measure.GPU_PEERS["cusparse"], "CSR5": ["csr5_authors_cuda"],
+                            "Kokkos Kernels": ["kokkos_kernels_cuda"], "packed": ["packed"]})

@@ -1,4 +1,4 @@
-"""Numbers printed in the document, and numbers recorded elsewhere."""
+"""Numbers printed in the document."""
 
 # Means in GFLOP/s, text of sections 6 and 7: {system: {class: {method: rate}}}.
 CPU = {
@@ -19,19 +19,9 @@ CSR2_AHEAD = {"V100": ("wiki-Talk", "patents", "as-Skitter", "debr"),
 # Matrices on which CSR5 is faster than CSR-2 on Ice Lake (section 6): regular and very irregular ones.
 CSR5_AHEAD = ("belgium_osm", "netherlands_osm", "roadNet-TX", "roadNet-CA", "roadNet-PA", "Hamrle3", "debr")
 VERY_IRREGULAR = ("wikipedia-20051105", "wikipedia-20060925", "wikipedia-20061104", "wikipedia-20070206", "webbase-1M")
+FIRST_FIVE = CSR5_AHEAD[:5]
+KOKKOS_AHEAD = ("hugetrace-00000", "hugetric-00000")  # Kokkos Kernels is the fastest on Volta (section 7)
 WORST_ON_GPU = ("com-Youtube", "kkt_power", "FullChip", "circuit5M", "as-Skitter")  # section 7
 SRS = 96                   # the constant for CPUs
 PREFERRED = (40, 1000)     # of SRS: "most matrices on CPU using CSR-2 prefer SRS in the range"
 CPU_SIZES = tuple(size for i in range(3, 12) for size in (2 ** i, 3 * 2 ** (i - 1)))
-
-# Times of published kernels in microseconds, f64 and f32. They were built from their public sources and measured on
-# another day on another NVIDIA H200: warm, medians of 7 batches, with checked results. No program links to them.
-RECORDED_DATE = "2026-11-20"
-RECORDED_ON = f"one NVIDIA H200, CUDA 13.0, {RECORDED_DATE}"
-RECORDED = {
-    "grid27s": {"CSR5": (72.256, 52.736), "TileSpMV": (233.568, 208.992), "Kokkos Kernels": (76.928, 66.272)},
-    "fem3s": {"CSR5": (77.440, 67.264), "TileSpMV": (113.664, 94.624), "Kokkos Kernels": (67.680, 58.848)},
-    "rgg20": {"CSR5": (73.728, 52.960), "TileSpMV": (196.096, 164.864), "Kokkos Kernels": (89.536, 83.424)},
-    "road": {"CSR5": (57.152, 45.504), "TileSpMV": (225.920, 198.528), "Kokkos Kernels": (61.696, 53.568)},
-    "rmat19": {"CSR5": (75.808, 66.720), "TileSpMV": (825.824, 757.344), "Kokkos Kernels": (2056.160, 1931.808)},
-}

@@ -1,48 +1,72 @@
 """Rates by kernel, numbering and matrix, and statistics of them."""
-from common.numbers import mean
+from common.numbers import geometric_mean, mean
+from common.records import REPEAT
+from seed001 import suite
 
-NUMBERING = {"none": "as given", "rcm": "reordered", "bandk2": "reordered", "bandk3": "reordered",
-             "bandk4": "reordered"}
+NUMBERING = {"none": "as given", "rcm": "reordered", "bandk2": "reordered", "bandk3": "reordered"}
 NUMBERINGS = ("as given", "reordered", "better")
+WITHOUT_REPEATS = {"cpu": 1.7, "gpu": 1.05}  # margins on a matrix; equal cases of two old CPU jobs differed so much
+OWN_CSR5 = "csr5"  # this library's implementation of CSR5, only in old records
 
 
 def gflops(record):
     return 2e-3 * record["nnz"] / record["mean_us"]
 
 
-def is_listing(record):
-    return "_listing_" in record["kernel"]
-
-
 def label(record):
     """Returns the label of a record: the kernel for peers and listings, else the format."""
-    return record["kernel"] if record["peer"] or is_listing(record) else record["format"]
+    return record["kernel"] if record["peer"] or "_listing_" in record["kernel"] else record["format"]
+
+
+def key(record):
+    return label(record), NUMBERING[record["ordering"]], record["matrix"]
 
 
 class Rates:
     """Rates of one type and device, by label, numbering and matrix. Uses only records with the largest number of
-    threads."""
+    threads.
+
+    margin: ratio that counts as a difference on one matrix; margin_of_means: ratio for means over a class.
+    """
 
     def __init__(self, results, kind, device):
-        mine = [r for r in results.timed(type=kind) if r["job"].startswith(device + ",") and "ordering" in r]
-        most = max((r["threads"] for r in mine), default=0)
-        self.kind, self.device, self.threads = kind, device, most
-        self.records = [r for r in mine if r["threads"] == most]
+        def mine(records, prefix):
+            return [r for r in records if r["job"].startswith(prefix + device + ",") and r.get("type") == kind and
+                    r.get("status") == "ok" and (r.get("mean_us") or 0) > 0 and r["ordering"] in NUMBERING and
+                    r["kernel"] != OWN_CSR5 and not r["format"].startswith("csr4")]
+        found = mine(results.records, "")
+        self.kind, self.device = kind, device
+        self.threads = max((r["threads"] for r in found), default=0)
+        self.records = [r for r in found if r["threads"] == self.threads]
         self.labels, self.peers, self.by, self.matrices = [], set(), {}, {}
         for r in self.records:
-            if r["ordering"] in NUMBERING:
-                self._add(r)
+            self._add(r)
+        again = {key(r): gflops(r) for r in mine(results.repeats, REPEAT) if r["threads"] == self.threads}
+        self.again = len({matrix for _, _, matrix in again})
+        self.margin = results.margin(type=kind, device="cpu" if device == "cpu" else "cuda") if again else \
+            WITHOUT_REPEATS[device]
+        self.margin_of_means = self._margin_of_means(again)
 
     def _add(self, r):
-        name = label(r)
+        name, numbering, matrix = key(r)
         if name not in self.labels:
             self.labels.append(name)
         if r["peer"]:
             self.peers.add(name)
-        self.matrices.setdefault(r["matrix"], r)
-        for numbering in (NUMBERING[r["ordering"]], "better"):
-            key = (name, numbering, r["matrix"])
-            self.by[key] = max(gflops(r), self.by.get(key, 0))
+        self.matrices.setdefault(matrix, r)
+        for one in (numbering, "better"):
+            self.by[name, one, matrix] = max(gflops(r), self.by.get((name, one, matrix), 0))
+
+    def _margin_of_means(self, again):
+        """Returns the ratio that 95 % of the classes' means stay below if they are measured again; at least 1.05."""
+        means = {}
+        for (name, numbering, matrix), rate in again.items():
+            if self.of(name, matrix, numbering):
+                pair = means.setdefault((name, numbering, suite.is_regular(matrix)), ([], []))
+                pair[0].append(rate)
+                pair[1].append(self.of(name, matrix, numbering))
+        ratios = sorted(max(q, 1 / q) for q in (mean(one) / mean(other) for one, other in means.values()))
+        return max(1.05, ratios[len(ratios) * 95 // 100]) if ratios else 1.05
 
     def of(self, name, matrix, numbering="better"):
         return self.by.get((name, numbering, matrix))
@@ -54,7 +78,7 @@ class Rates:
                 found = [self.of(n, matrix, numbering) for n in names if self.of(n, matrix, numbering)]
                 if found:
                     self.by[name, numbering, matrix] = max(found)
-        if any((name, "better", m) in self.by for m in self.matrices):
+        if name not in self.labels and any((name, "better", m) in self.by for m in self.matrices):
             self.labels.append(name)
 
     def common(self, names, numbering="better"):
@@ -68,3 +92,24 @@ class Rates:
 
     def mean(self, name, matrices, numbering="better"):
         return mean(self.of(name, m, numbering) for m in matrices)
+
+    def gains(self, name):
+        """Returns {matrix: rate reordered / rate as given}."""
+        return {m: self.of(name, m, "reordered") / self.of(name, m, "as given") for m in self.common([name], "as given")
+                if self.of(name, m, "reordered")}
+
+    def twins(self, names):
+        return [m for m in names if self.matrices[m].get("twin")]
+
+    def equal(self, sides, regular):
+        """Returns two lists of labels of equal length for two lists of candidates, and the matrices on which all ran.
+
+        The side with more candidates keeps those with the best geometric mean over the class, so that no side gains
+        by the number of its tries. regular: the class; None: all matrices.
+        """
+        shared = [m for m in self.common([n for side in sides for n in side])
+                  if regular in (None, suite.is_regular(m))]
+        least = min(len(side) for side in sides)
+        best = [sorted(side, key=lambda n: -geometric_mean(self.of(n, m) for m in shared))[:least] if shared else []
+                for side in sides]
+        return best, shared

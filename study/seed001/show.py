@@ -3,9 +3,8 @@ import statistics
 
 from common import figures
 from common.numbers import geometric_mean, mean
-from common.report import NOT_COMPARABLE, verdict
 from seed001 import claims, printed, sizes, stages, suite
-from seed001.rates import NUMBERINGS, Rates
+from seed001.rates import NUMBERINGS, OWN_CSR5, Rates
 from seed001.names import cpu_series, gpu_series, title_of
 
 TYPES = (("f64", "double"), ("f32", "single"))
@@ -18,7 +17,7 @@ def _row_of_table_1(m, r):
     rows, entries = printed.SIZES.get(m.name, (m.rows, m.entries))
     return [m.id, 100 * r["pattern_symmetry"], m.symmetry, m.name, r["rows"] / 1e6, f"{rows / 1e6:.2f}",
             r["nnz"] / 1e6, f"{entries / 1e6:.2f}", r["max_row"], m.longest, r["mean_row"],
-            r["variance_row"], r["class"], "twin" if r["twin"] else "the matrix"]
+            r["variance_row"], r["class"], "twin" if r["twin"] else "exact" if m.name in suite.EXACT else "real"]
 
 
 def show_table_1(report, results):
@@ -33,7 +32,8 @@ def show_table_1(report, results):
     report.heading("Table 1")
     report.table("table1", "Table 1: the matrices", columns, rows,
                  f"SY is the share of the entries off the diagonal whose mirror image is stored. {same} of {len(rows)} "
-                 "have the document's class by the variance of the row lengths (up to 10: regular).")
+                 "have the document's class by the variance of the row lengths (up to 10: regular). Exact: generated "
+                 "with the document's structure, maybe in another order.")
     report.check(len({row[3] for row in rows}) == len(rows), "table 1: a matrix is there twice")
     report.check(all(0 <= row[1] <= 100 for row in rows), "table 1: symmetry out of 0 to 100 %")
     report.check(len(rows) == len(found), "table 1: a matrix that is not the document's")
@@ -45,16 +45,22 @@ def show_figure_2(report, results):
         report.heading("Figures 1 to 4")
         report.text("Figure 1 (the pointers of CSR-3) is a test: tests/formats/test_csrk_groups_mock.c. Figures 3 and "
                     "4 are diagrams without data: docs/csr-k.md and the comments of src/formats/csrk/csr3_cuda.cu.")
-        report.figure("figure2", "Figure 2: Band-k on a circuit of about 200 nodes",
-                      lambda *axes: stages.draw(record, axes), rows=2, columns=2, size=(7, 7),
-                      on="cpu", jobs="figure 2")
+        title = record.get("title", "a random circuit")
+        report.figure("figure2", f"Figure 2: Band-k on {title}", lambda *axes: draw_stages(record, title, axes),
+                      rows=2, columns=2, size=(7, 7.4), on="cpu", jobs="figure 2")
         report.table("figure2", "Figure 2: the four stages", ["stage", "rows", "entries", "bandwidth"],
                      [[title, size, len(positions), stages.bandwidth(positions)] for title, size, positions in drawn])
         report.check(len(drawn[0][2]) == len(drawn[3][2]), "figure 2: the reordered matrix has other entries")
         report.check(drawn[1][1] == drawn[2][1] < drawn[0][1], "figure 2: the coarse graph is not smaller")
         given, bandk, rcm = stages.bandwidth(drawn[0][2]), stages.bandwidth(drawn[3][2]), record["rcm_bandwidth"]
-        report.text(f"The bandwidth is {given} as given, {rcm} with RCM and {bandk} with Band-k. The matrix is a "
-                    "generated circuit of 204 nodes, not circuit204 itself.")
+        report.text(f"The bandwidth is {given} as given, {rcm} with RCM and {bandk} with Band-k. In (c) lines separate "
+                    "super-super-rows; in (d) thin lines separate super-rows, too." + ("" if title == "circuit204" else
+                    " The document's circuit204 is drawn if the folder of --matrices has it."))
+
+
+def draw_stages(record, title, axes):
+    stages.draw(record, axes)
+    axes[0].figure.suptitle(f"Band-k on {title}", fontsize=10)
 
 
 def show_bands(report, results):
@@ -66,12 +72,8 @@ def show_bands(report, results):
     report.table("bands", "Bandwidths by RCM and by Band-k", ["matrix", "as given", "RCM", "Band-k",
                  "Band-k / RCM"], rows,
                  on="cpu", jobs="bands")
-    ratios = [row[4] for row in rows if row[4]]
-    near = sum(1 <= ratio <= 1.5 for ratio in ratios)
-    report.claim("figure 2", "Band-k's band is normally slightly wider than RCM's",
-                 f"1 to 1.5 times as wide on {near} of {len(ratios)}, {geometric_mean(ratios):.2f} times on average",
-                 verdict(2 * near > len(ratios)),
-                 "holds if 1 to 1.5 times as wide on most matrices; the average is a geometric mean")
+    claims.band(report, {row[0]: row[4] for row in rows if row[4]},
+                [r["matrix"] for r in results.where(kind="band", twin=False)])
 
 
 # ---- rates ------------------------------------------------------------------------------------------------------
@@ -99,8 +101,8 @@ def show_ratios(report, rates, series, what):
     """Adds speed-ups of the document's methods over each other and other kernels, each with the faster of the
     numberings "as given" and "reordered"."""
     rows = []
-    for one in [name for title, name in series.items() if title.startswith("CSR-")]:
-        others = dict.fromkeys(list(series.values()) + sorted(rates.peers))
+    for one in [title for title in series if title.startswith("CSR-")]:
+        others = dict.fromkeys(list(series) + sorted(rates.peers))
         for other in others:
             ratios = rates.ratios(one, other)
             if one == other or not ratios:
@@ -117,29 +119,57 @@ def show_ratios(report, rates, series, what):
                      ["kernel", "other kernel", "regular", "irregular", "all", "least", "most", "matrices"], rows)
 
 
-def draw_bars(axes, rates, series, names):
-    """Draws bars by matrix, and each method's mean as a line. Symmetric matrices come first, as printed."""
+def show_orderings(report, rates, what):
+    """Adds the effect of reordering: Band-k on csr-k, RCM on the others."""
+    rows = []
+    for name in rates.labels:
+        gains = rates.gains(name)
+        if gains:
+            twins = [q for m, q in gains.items() if m in rates.twins(gains)]
+            rows.append([f"`{name}`", "Band-k" if name.startswith("csr2") or name.startswith("csr3") else "RCM",
+                         geometric_mean(twins), len(twins), sum(q > rates.margin for q in twins),
+                         sum(q < 1 / rates.margin for q in twins),
+                         ", ".join(f"{m} {q:.2f}" for m, q in gains.items() if m not in rates.twins(gains)) or "none"])
+    if rows:
+        report.table(f"orderings-{rates.device}-{rates.kind}", f"Rate reordered / rate as given, {what}",
+                     ["kernel or format", "ordering", "twins, geometric mean", "twins", "faster", "slower",
+                      "real or exact matrices"], rows,
+                     f"Faster and slower: by more than the margin, {rates.margin:.2f}.")
+
+
+def draw_dots(axes, rates, series, names, title):
+    """Draws a panel for each method, with a row for each matrix, and the method's mean as a dashed line. A dotted line
+    separates symmetric matrices, which come first, from the others."""
     order = [m.name for m in suite.MATRICES if m.name in names]
-    figures.bars(axes, order, {title: [rates.of(name, m) for m in order] for title, name in series.items()}, "GFLOP/s")
-    for index, name in enumerate(series.values()):
-        level = mean(rates.of(name, m) for m in order if rates.of(name, m))
-        if level:
-            axes.axhline(level, color=figures.COLOURS[index], linestyle="--", linewidth=0.9)
     border = sum(suite.is_symmetric(m) for m in order)
-    if 0 < border < len(order):
-        axes.axvline(border - 0.5, color="black", linestyle=":")
-    axes.tick_params(axis="x", labelrotation=90)
+    most = max(rates.of(name, m) or 0 for name in series for m in order)
+    for index, (panel, name) in enumerate(zip(axes, series)):
+        rows = [(rates.of(name, m), at) for at, m in enumerate(order) if rates.of(name, m)]
+        panel.hlines([at for _, at in rows], 0, [rate for rate, _ in rows], color="#bbbbbb", linewidth=0.8)
+        panel.plot([rate for rate, _ in rows], [at for _, at in rows], color=figures.COLOURS[index], linestyle="",
+                   marker="o", markersize=4)
+        average = mean(rate for rate, _ in rows)
+        panel.axvline(average, color=figures.COLOURS[index], linestyle="--", linewidth=1)
+        if 0 < border < len(order):
+            panel.axhline(border - 0.5, color="black", linestyle=":")
+        panel.set_xlim(0, 1.05 * most)
+        panel.set_ylim(len(order) - 0.5, -0.5)
+        panel.set_yticks(range(len(order)), order if index == 0 else [""] * len(order), fontsize=7)
+        panel.set_title(f"{name}: {average:.1f}", fontsize=8)
+        panel.set_xlabel("GFLOP/s")
+    axes[0].figure.suptitle(f"{title}. Dashed line and number: mean", fontsize=10)
 
 
-def show_bars(report, rates, series, number, where):
-    """Adds two figures, regular and irregular. Dashed: means; dotted: border between symmetric matrices and others."""
+def show_dots(report, rates, series, number, where):
+    """Adds two figures, for regular and irregular matrices."""
     for letter, regular in (("a", True), ("b", False)):
         names = [m for m in rates.matrices if suite.is_regular(m) == regular]
-        kind = "regular" if regular else "irregular"
-        if names:
-            report.figure(f"figure{number}{letter}-{rates.kind}",
-                          f"Figure {number}{letter}: {where}, {rates.kind}, {kind}",
-                          lambda axes, n=names: draw_bars(axes, rates, series, n), size=(11, 4), on=rates.device,
+        shown = [title for title in series if any(rates.of(title, m) for m in names)]
+        title = f"Figure {number}{letter}: {where}, {rates.kind}, {'regular' if regular else 'irregular'} matrices"
+        if shown:
+            report.figure(f"figure{number}{letter}-{rates.kind}", title,
+                          lambda *axes, n=names, t=title, s=shown: draw_dots(axes, rates, s, n, t), columns=len(shown),
+                          size=(2.2 + 1.45 * len(shown), 1.4 + 0.16 * len(names)), on=rates.device,
                           jobs=rates.device + ",")
 
 
@@ -148,16 +178,18 @@ def show_spread(report, rates, what):
     if shares:
         middle, high = 100 * statistics.median(shares), 100 * shares[int(.9 * len(shares))]
         report.text(f"{what}: {len(shares)} cases. Their spread is {middle:.1f} % in the median and {high:.1f} % at "
-                    "the 90th percentile.")
+                    f"the 90th percentile. Margin: {rates.margin:.2f} on a matrix, {rates.margin_of_means:.2f} for "
+                    f"means over a class, from repeats on {rates.again} matrices.")
     machines = {r["machine"] for r in rates.records}
     if len(machines) > 1:
         report.text(f"The matrices were divided among {len(machines)} machines. Means of a class combine all machines; "
                     "the rates in a ratio are of one machine.")
 
 
-def show_choice_of_k(report, rates, by_k, what):
-    """Adds matrices on which CSR-2 is over 5 % faster or slower than the other k. by_k: {k: label}."""
-    labels = {k: name for k, name in by_k.items() if name in rates.labels}
+def show_choice_of_k(report, rates, series, what):
+    """Adds matrices on which CSR-2 is faster or slower than CSR-3 by more than the margin."""
+    labels = {2: "CSR-2", 3: "CSR-3"} if rates.device == "cpu" else {2: "csr2", 3: "csr3"}
+    labels = {k: name for k, name in labels.items() if name in rates.labels}
     shared = rates.common(list(labels.values()))
     if 2 not in labels or len(labels) < 2 or not shared:
         return
@@ -165,14 +197,13 @@ def show_choice_of_k(report, rates, by_k, what):
     for k, name in labels.items():
         ratios = {m: q for m, q in rates.ratios(labels[2], name).items() if m in shared}
         rows.append([k, f"`{name}`"] + [rates.mean(name, those) for _, those in suite.classes(shared)[2::3]] +
-                    [rates.mean(name, shared), " ".join(m for m, q in ratios.items() if q > 1.05) or "none",
-                     " ".join(m for m, q in ratios.items() if q < 1 / 1.05) or "none"])
-    columns = ["k", "kernel or format", "regular", "irregular", "all", "CSR-2 over 5 % faster on",
-               "CSR-2 over 5 % slower on"]
+                    [rates.mean(name, shared), " ".join(m for m, q in ratios.items() if q > rates.margin) or "none",
+                     " ".join(m for m, q in ratios.items() if q < 1 / rates.margin) or "none"])
+    columns = ["k", "kernel or format", "regular", "irregular", "all", "CSR-2 faster on", "CSR-2 slower on"]
     report.table(f"k-{rates.device}-{rates.kind}", f"The choice of k, {what}", columns, rows,
         f"Mean GFLOP/s over {len(shared)} matrices, each in the better of two orders: as given, or by Band-k for this "
-        "k.")
-    claims.choice_of_k(report, rates, labels, shared, what)
+        f"k. Faster and slower: by more than the margin, {rates.margin:.2f}.")
+    claims.choice_of_k(report, rates, series, labels, shared, what)
 
 
 def show_matrices(report, rates):
@@ -193,10 +224,11 @@ def show_device(report, results, kind, word, device):
     show_matrices(report, rates)
     show_spread(report, rates, what)
     show_classes(report, rates, what)
-    series, by_k = (cpu_series if device == "cpu" else gpu_series)(rates)
+    show_orderings(report, rates, what)
+    series = (cpu_series if device == "cpu" else gpu_series)(rates)
     show_ratios(report, rates, series, what)
-    show_bars(report, rates, series, 6 if device == "cpu" else 7, f"GFLOP/s on the {where}")
-    show_choice_of_k(report, rates, by_k, what)
+    show_dots(report, rates, series, 6 if device == "cpu" else 7, f"GFLOP/s on the {where}")
+    show_choice_of_k(report, rates, series, what)
     (claims.on_cpu if device == "cpu" else claims.on_gpu)(report, rates, series, what)
     if device == "gpu":
         sizes.show_longest(report, rates, what)
@@ -208,8 +240,10 @@ def show_device(report, results, kind, word, device):
 
 
 def show_scalability(report, results):
-    """Adds figure 5: speed-up over MKL with one thread, for matrices as given on which all kernels ran."""
-    mine = [r for r in results.timed(type="f64", ordering="none") if r["job"].startswith("threads,")]
+    """Adds figure 5: speed-up over MKL with one thread, for reordered matrices on which all kernels ran."""
+    mine = [r for r in results.timed(type="f64") if r["job"].startswith("threads,") and r["kernel"] != OWN_CSR5]
+    reordered = [r for r in mine if r["ordering"] != "none"]
+    order, mine = ("reordered: CSR-k by Band-k, others by RCM", reordered) if reordered else ("as given", mine)
     teams = sorted({r["threads"] for r in mine})
     names = list(dict.fromkeys(title_of(r) for r in mine))
     times = {(title_of(r), r["threads"], r["matrix"]): r["mean_us"] for r in mine}
@@ -222,49 +256,16 @@ def show_scalability(report, results):
     report.heading("Scalability")
     report.table("figure5", f"Figure 5: speed-up over {base} with {teams[0]} thread, f64",
                  ["threads"] + names, [[t] + [dict(found[name])[t] for name in names] for t in teams],
-                 f"Geometric mean over {len(ran)} matrices as given, on which all kernels ran with every number of "
+                 f"Geometric mean over {len(ran)} matrices, {order}, on which all kernels ran with every number of "
                  f"threads.", on="cpu", jobs="threads,")
-    report.figure("figure5", "Figure 5: scalability",
-                  lambda axes: figures.lines(axes, found, "threads", f"speed-up over {base}, {teams[0]} thread"),
+    report.figure("figure5", "Figure 5: scalability", lambda axes: draw_scalability(axes, found, base, teams, len(ran)),
                   on="cpu", jobs="threads,")
     claims.scalability(report, found, teams, base)
 
 
-def draw_recorded(axes, rows, columns):
-    """Draws one panel per type. Labels of recorded kernels have the date of the record."""
-    for axis, kind in zip(axes, ("f64", "f32")):
-        of_type = [row for row in rows if row[1] == kind]
-        series = {}
-        for at, title in enumerate(columns[2:]):
-            name = title.removesuffix(", us")
-            name += "" if name.endswith(" here") else f", {printed.RECORDED_DATE}"
-            series[name] = [row[2 + at] for row in of_type]
-        figures.bars(axis, [row[0] for row in of_type], series, f"microseconds, {kind}", log=True)
-
-
-def show_recorded(report, results):
-    """Adds recorded times of peers that are not built, and our times on this machine."""
-    columns = ["matrix", "type", "csr2 here, us", "csr3 here, us", "packed here, us", "CSR5, us", "TileSpMV, us",
-               "Kokkos Kernels, us"]
-    rows = []
-    for matrix, peers in printed.RECORDED.items():
-        for place, kind in enumerate(("f64", "f32")):
-            timed = results.timed(job="recorded elsewhere", type=kind, matrix=matrix)
-            ours = {r["format"]: r["time_us"] for r in timed}
-            rows.append([matrix, kind, ours.get("csr2"), ours.get("csr3"), ours.get("packed")] +
-                        [peers[name][place] for name in ("CSR5", "TileSpMV", "Kokkos Kernels")])
-    report.heading("Peers that were recorded elsewhere")
-    report.table("recorded", "CSR5 (GPU), TileSpMV and Kokkos Kernels", columns, rows,
-                 f"The last three columns were recorded on {printed.RECORDED_ON}, from public sources built outside of "
-                 "this repository. The matrices are not those of table 1. No ratio uses these times. On CPUs CSR5 is "
-                 "measured with this library's own implementation of its paper.")
-    report.figure("recorded", f"CSR5, TileSpMV and Kokkos Kernels as recorded ({printed.RECORDED_ON})",
-                  lambda *axes: draw_recorded(axes, rows, columns), columns=2, size=(12, 4.4),
-                  jobs="recorded elsewhere")
-    for name in ("TileSpMV", "Kokkos Kernels", "CSR5"):
-        report.claim("figure 7", f"CSR-3 compared with {name} on GPUs",
-                     "recorded on other matrices, see table recorded",
-                     NOT_COMPARABLE, "not built here: its times were measured on another day and machine")
+def draw_scalability(axes, found, base, teams, count):
+    figures.lines(axes, found, "threads", f"speed-up over {base}, {teams[0]} thread")
+    axes.set_title(f"Figure 5: scalability, double, geometric mean over {count} matrices", fontsize=9)
 
 
 def report(results, to):
@@ -279,7 +280,6 @@ def report(results, to):
     sizes.show_mesh(to, results)
     sizes.show_gpu(to, results)
     sizes.show_inner(to, results)
-    show_recorded(to, results)
     for r in results.records:
         if r.get("status") in ("wrong", "failed"):
             to.problem(f"{r['status']}: {r['matrix']} {r.get('type')} {r.get('kernel')}: {r.get('reason')}")

@@ -4,10 +4,13 @@ import statistics
 
 from common import figures
 from common.numbers import geometric_mean
-from common.report import NOT_COMPARABLE, verdict
+from common.records import REPEAT
+from common.report import CONFIRMED, NOT_COMPARABLE, REFUTED, verdict
 from seed001 import measure, printed, suite
+from seed001.claims import by_margin
 
-WITHIN_A_TENTH = "holds if at most a tenth slower, in the geometric mean"
+WITHIN_A_TENTH = "holds if at most a tenth slower, in the geometric mean; 5 % around this limit decide nothing"
+L2 = 50 << 20  # bytes of an H200's L2 cache
 WITHIN = 1.01  # sizes within this factor of the fastest time count as best
 
 
@@ -17,53 +20,50 @@ def _sizes(kernel):
     return (int(found[1]), int(found[2] or 0)) if found else None
 
 
-def _sweeps(results, k):
-    """Returns {listing: {matrix: {sizes: microseconds}}} for k, and {matrix: csr's microseconds}."""
+def a_tenth(lost):
+    """Returns the verdict on a loss, as a ratio of times, of at most a tenth."""
+    return NOT_COMPARABLE if 1.1 / 1.05 < lost < 1.1 * 1.05 else verdict(lost <= 1.1)
+
+
+def _sweeps(records):
+    """Returns {listing: {matrix: {SRS: microseconds}}} of CSR-2, and {matrix: csr's microseconds}."""
     found, csr = {}, {}
-    for r in results.timed():
-        if not r["job"].startswith("sizes of "):
+    for r in records:
+        if not r["job"].removeprefix(REPEAT).startswith("sizes of ") or not r.get("mean_us"):
             continue
         at = _sizes(r["kernel"])
-        if at and r["kernel"].startswith(f"csr{k}_"):
-            found.setdefault(r["kernel"].partition(":")[0], {}).setdefault(r["matrix"], {})[at] = r["mean_us"]
+        if at and r["kernel"].startswith("csr2_"):
+            found.setdefault(r["kernel"].partition(":")[0], {}).setdefault(r["matrix"], {})[at[0]] = r["mean_us"]
         elif r["format"] == "csr":
             csr[r["matrix"]] = r["mean_us"]
     return found, csr
 
 
-def _best(times, part):
+def _best(times):
     """Returns the geometric mean of the sizes whose times are within 1 % of the fastest time."""
     least = min(times.values())
-    return geometric_mean(at[part] for at, us in times.items() if us <= WITHIN * least)
+    return geometric_mean(size for size, us in times.items() if us <= WITHIN * least)
 
 
 def _nearest(times, size):
     """Returns the size of the sweep whose ratio to `size` is nearest to 1."""
-    return min(times, key=lambda at: max(at[0] / size, size / at[0]))
-
-
-def _repeats(results):
-    """Returns longer time / shorter time for each case that both jobs, `sizes of` and `cpu`, measured."""
-    times = {}
-    for r in results.timed(type="f64", ordering="none"):
-        if r["job"].startswith(("sizes of ", "cpu,")) and _sizes(r["kernel"]):
-            times.setdefault((r["matrix"], r["kernel"]), {})[r["job"].split()[0]] = r["mean_us"]
-    return sorted(max(pair.values()) / min(pair.values()) for pair in times.values() if len(pair) == 2)
+    return min(times, key=lambda at: max(at / size, size / at))
 
 
 def show_cpu(report, results):
-    found, csr = _sweeps(results, 2)
+    found, csr = _sweeps(results.timed())
     if not found:
         return
     report.heading("Sizes of groups on the CPU")
-    again = _repeats(results)
-    if again:
-        report.text(f"Noise: two jobs measured {len(again)} equal cases (kernel, size and matrix). The longer time is "
-                    f"{statistics.median(again):.2f} times the shorter in the median and {again[-1]:.2f} times at "
+    noise = [q for job in {r["job"] for r in results.records if r["job"].startswith("sizes of ")}
+             for q in results.repeated(job=job)]
+    if noise:
+        report.text(f"Noise: two runs measured {len(noise)} equal cases (kernel, size and matrix). The longer time is "
+                    f"{statistics.median(noise):.2f} times the shorter in the median and {max(noise):.2f} times at "
                     "most. The curves have jumps of this size.")
+    again = _sweeps(results.repeats)[0]
     for kernel, sweeps in found.items():
-        _show_sweep(report, kernel, sweeps, csr)
-    _show_pairs(report, results)
+        _show_sweep(report, kernel, sweeps, csr, again.get(kernel, {}))
 
 
 def show_mesh(report, results):
@@ -92,41 +92,58 @@ def show_mesh(report, results):
                  f"geometric mean over {len(rows)} matrices, all threads of {report.measured_on('cpu', 'mesh ')}")
 
 
-def _row_of(matrix, times, constant, csr):
-    least = min(times.values())
-    return [matrix, "regular" if suite.is_regular(matrix) else "irregular", _best(times, 0), least,
-            times[_nearest(times, printed.SRS)] / least, times[_nearest(times, constant)] / least,
-            max(times.values()) / least, csr[matrix] / least if matrix in csr else None]
+def _row_of(matrix, times, constant, csr, again):
+    """Returns the matrix's row. The best size is chosen in the first run; times are those of the second, if there is
+    one, so that a size does not gain by chance."""
+    best, later = min(times, key=times.get), again or times
+    return [matrix, "regular" if suite.is_regular(matrix) else "irregular", _best(times), later[best],
+            later[_nearest(times, printed.SRS)] / later[best], later[_nearest(times, constant)] / later[best],
+            max(later.values()) / later[best], csr[matrix] / times[best] if matrix in csr else None]
 
 
-def _one_for_all(sweeps):
-    """Returns the size with the smallest mean loss relative to each matrix's best size, and the loss."""
+def _one_for_all(sweeps, again):
+    """Returns the size with the smallest mean loss relative to each matrix's best size, and its loss in the second
+    run."""
     shared = set.intersection(*(set(times) for times in sweeps.values()))
-    lost = {at[0]: geometric_mean(times[at] / min(times.values()) for times in sweeps.values()) for at in shared}
-    return min(lost.items(), key=lambda item: item[1])
+    lost = {at: geometric_mean(times[at] / min(times.values()) for times in sweeps.values()) for at in shared}
+    one = min(lost, key=lost.get)
+    return one, geometric_mean(again.get(m, times)[one] / again.get(m, times)[min(times, key=times.get)]
+                               for m, times in sweeps.items())
 
 
 def _curves(sweeps):
-    return {matrix: [(at[0], us / min(times.values())) for at, us in times.items()]
+    return {matrix: [(at, us / min(times.values())) for at, us in times.items()]
             for matrix, times in list(sweeps.items())[:8]}
 
 
-def _show_sweep(report, kernel, sweeps, csr):
-    constant = geometric_mean(_best(times, 0) for times in sweeps.values())
-    rows = [_row_of(matrix, times, constant, csr) for matrix, times in sweeps.items()]
+def _show_sweep(report, kernel, sweeps, csr, again):
+    constant = geometric_mean(_best(times) for times in sweeps.values())
+    rows = [_row_of(matrix, times, constant, csr, again.get(matrix)) for matrix, times in sweeps.items()]
     lost, refitted = geometric_mean(row[4] for row in rows), geometric_mean(row[5] for row in rows)
-    one, one_lost = _one_for_all(sweeps)
+    one, one_lost = _one_for_all(sweeps, again)
     columns = ["matrix", "class", "best SRS", "time with it, us", f"time / this time: SRS {printed.SRS}",
                f"SRS {constant:.0f}", "the worst SRS", "balanced csr"]
+    chance = ("Sizes are chosen in one run and compared in a second one." if again else
+              "The least of 18 times is partly low by chance, so a part of each loss is noise.")
     report.table(f"sizes-{kernel}", f"CSR-2 by `{kernel}`: the best SRS", columns, rows,
                  "f64, as given. The geometric mean of the best SRS is "
                  f"{constant:.0f} (document: {printed.SRS}). SRS {printed.SRS} is {100 * (lost - 1):.1f} % slower than "
                  f"the best SRS of each matrix, {constant:.0f} is {100 * (refitted - 1):.1f} % slower, and {one}, the "
-                 f"best single size, {100 * (one_lost - 1):.1f} % (geometric means over {len(rows)} matrices). The "
-                 "least of 18 times is partly low by chance, so a part of each loss is noise.", "cpu", "sizes of ")
+                 f"best single size, {100 * (one_lost - 1):.1f} % (geometric means over {len(rows)} matrices). "
+                 f"{chance}", "cpu", "sizes of ")
     report.figure(f"sizes-{kernel}", f"CSR-2 by {kernel}: time against SRS",
-                  lambda axes: figures.lines(axes, _curves(sweeps), "rows a super-row", "time over the best size's",
-                                             logs="x"), size=(7, 4), on="cpu", jobs="sizes of ")
+                  lambda axes: draw_sizes(axes, kernel, sweeps), size=(7, 4), on="cpu", jobs="sizes of ")
+    _claim_sizes(report, kernel, rows, (lost, one, one_lost, constant, refitted), chance)
+
+
+def draw_sizes(axes, kernel, sweeps):
+    figures.lines(axes, _curves(sweeps), "rows a super-row", "time over the best size's", logs="x")
+    axes.set_title(f"CSR-2 by {kernel}, f64", fontsize=9)
+
+
+def _claim_sizes(report, kernel, rows, losses, chance):
+    """Adds the claims of section 4.2 on CPUs. losses: of SRS 96, the best single size, and the geometric mean."""
+    lost, one, one_lost, constant, refitted = losses
     least, most = printed.PREFERRED
     inside = sum(least <= row[2] <= most for row in rows)
     near_half = abs(2 * inside - len(rows)) <= 0.2 * len(rows)
@@ -137,24 +154,10 @@ def _show_sweep(report, kernel, sweeps, csr):
                  "about a share of 40 to 60 %")
     report.claim("section 4.2", f"SRS = {printed.SRS} for all is often good enough",
                  f"{kernel}: {100 * (lost - 1):.1f} % slower than the best sizes; the best single size, {one}, is "
-                 f"{100 * (one_lost - 1):.1f} % slower",
-                 verdict(lost <= 1.1), WITHIN_A_TENTH + "; a part of the loss is noise")
+                 f"{100 * (one_lost - 1):.1f} % slower", a_tenth(lost), f"{WITHIN_A_TENTH}. {chance}")
     report.claim("section 4.2", "the geometric mean of the best sizes yields decent performance",
-                 f"{kernel}: SRS {constant:.0f} is {100 * (refitted - 1):.1f} % slower than the best "
-                 "sizes", verdict(refitted <= 1.1),
-                 WITHIN_A_TENTH + "; a part of the loss is noise")
-
-
-def _show_pairs(report, results):
-    for kernel, sweeps in _sweeps(results, 3)[0].items():
-        rows = []
-        for matrix, times in sweeps.items():
-            least, most = min(times.values()), max(times.values())
-            rows.append([matrix, _best(times, 0), _best(times, 1), least, most / least])
-        report.table(f"sizes-{kernel}", f"CSR-3 by `{kernel}`: the best SRS and SSRS",
-                     ["matrix", "best SRS", "best SSRS", "time with them, us", "time with the worst / this time"], rows,
-                     f"Geometric means: SRS {geometric_mean(row[1] for row in rows):.0f}, SSRS "
-                     f"{geometric_mean(row[2] for row in rows):.1f}.", "cpu", "sizes of ")
+                 f"{kernel}: SRS {constant:.0f} is {100 * (refitted - 1):.1f} % slower than the best sizes",
+                 a_tenth(refitted), f"{WITHIN_A_TENTH}. {chance}")
 
 
 def _row_of_sweep(r):
@@ -165,29 +168,34 @@ def _row_of_sweep(r):
 
 def show_gpu(report, results):
     """Adds the sweep: the best pair of each matrix compared with the fitted formulas and the library's formula."""
-    rows = [_row_of_sweep(r) for r in results.where(kind="sizes")]
+    found = results.where(kind="sizes")
+    rows = [_row_of_sweep(r) for r in found]
     if not rows:
         return
     columns = ["fit", "matrix", "type", "density", "best SRS", "best SSRS", "time with them, us", "fitted SRS, SSRS",
                "time with fitted / best sizes", "time with this library's / best sizes"]
     report.heading("Sizes of groups on the GPU")
     report.table("sizes-gpu", "CSR-3: all pairs of sizes, and constant-time tuning", columns, rows,
-                 "Ten generated matrices of up to four million entries, which about fit the cache. Column fit: "
-                 "regression is that of the document, with a slope reduced by a rule; search is the formula with the "
-                 "least loss.",
+                 "Column fit: regression is that of the document, with a slope reduced by a rule; search is the "
+                 "formula with the least loss. All times are of one more run, after the sweep.",
                  jobs="sizes on the gpu")
+    voting = [r for r in found if r.get("bytes", 0) > L2]
+    matrices = {r["matrix"]: r["twin"] for r in voting}
+    about = (f"{len(matrices)} matrices of over 50 MB, the size of the L2 cache, {sum(matrices.values())} of them twins"
+             if len(matrices) >= suite.FEW else
+             f"fewer than {suite.FEW} matrices do not fit into the GPU's L2 cache of 50 MB")
+    few, rows = len(matrices) < suite.FEW, [_row_of_sweep(r) for r in voting if len(matrices) >= suite.FEW] or rows
     regression = [row[8] for row in rows if row[0] == "regression"]
     if regression:
         lost = geometric_mean(regression)
         report.claim("section 4.1", "a logarithmic regression gives sizes in constant time",
                      f"its sizes are {100 * (lost - 1):.1f} % slower than the best pair of each matrix",
-                     verdict(lost <= 1.1), WITHIN_A_TENTH)
+                     NOT_COMPARABLE if few else a_tenth(lost), f"{WITHIN_A_TENTH}; {about}")
     once = {(row[1], row[2]): row for row in reversed(rows)}.values()  # each fit has a row for all matrices
     inside = [row for row in once if 4 <= row[4] <= 12 and 4 <= row[5] <= 12]
     report.claim("section 4.2", "most matrices on GPUs prefer SRS and SSRS of 4 to 12",
                  f"the best pair is in this range in {len(inside)} of {len(once)} cases",
-                 verdict(2 * len(inside) > len(once)), "ten generated matrices of up to four million entries, not "
-                 "those of table 1, in both types")
+                 NOT_COMPARABLE if few else verdict(2 * len(inside) > len(once)), about)
 
 
 def show_readings(report, rates, what):
@@ -224,8 +232,8 @@ def show_longest(report, rates, what):
         report.claim("section 7", "selecting by the longest row may help the most irregular matrices (future work)",
                      f"{what}: {gain:.2f} times as fast on the {len(worst)} matrices on which csr3 is slowest "
                      f"({' '.join(worst)}), {geometric_mean(ratios.values()):.2f} times on "
-                     f"all{beside}", verdict(gain > 1.05),
-                     "confirmed if over 1.05 times as fast on these matrices")
+                     f"all{beside}", by_margin([gain], rates.margin),
+                     f"decided if the factor on these matrices exceeds the margin, {rates.margin:.2f}")
 
 
 def inner_ratios(results):
@@ -257,11 +265,12 @@ def show_inner(report, results):
                   lambda axes: figures.lines(axes, found, "entries per row", "time of GPUSpMV-3 / GPUSpMV-3.5",
                                              logs="xy"),
                   jobs="inner products")
+    margin = results.margin(device="cuda")
     for name, points in found.items():
-        over = [ratio > 1 for length, ratio in points if length > 8]
-        under = [ratio < 1 for length, ratio in points if length < 8]
-        first = next((length for length, ratio in points if ratio > 1), None)
+        gains = [ratio if length > 8 else 1 / ratio for length, ratio in points if length != 8]
+        first = next((length for length, ratio in points if ratio > margin), None)
         report.claim("section 3", "a parallel inner product pays from 8 entries per row on",
                      f"{name}: first faster at {first} entries per row" if first else f"{name}: never faster",
-                     verdict(all(over) and all(under)),
-                     "holds if faster on all longer rows and slower on all shorter rows")
+                     REFUTED if min(gains) < 1 / margin else CONFIRMED if min(gains) > 1 else NOT_COMPARABLE,
+                     "holds if faster on all longer rows and slower on all shorter rows; differences up to the margin, "
+                     f"{margin:.2f}, do not refute it")

@@ -1,4 +1,4 @@
-"""Figure 2: a small circuit in the four stages of Band-k, from its entries, its ordering and its groups."""
+"""Figure 2: a small matrix in the four stages of Band-k, from its entries, its ordering and its groups."""
 
 
 def group_of(ptr):
@@ -37,18 +37,25 @@ def bandwidth(positions):
     return max((abs(i - j) for i, j in positions), default=0)
 
 
+def borders(record):
+    """Returns the first rows of the super-rows, and the first super-rows of the super-super-rows, without 0."""
+    return record["sr_ptr"][1:-1], record["ssr_ptr"][1:-1]
+
+
 def draw(record, axes):
-    bounds = [record["sr_ptr"][s] for s in record["ssr_ptr"]]
+    """Draws the four stages. Lines separate super-rows (thin) and super-super-rows (thick)."""
+    super_rows, thick = borders(record)
+    lines = {"c": ((), thick), "d": (super_rows, [record["sr_ptr"][s] for s in thick])}
     for (title, size, positions), one in zip(stages(record), axes):
         one.plot([j for _, j in positions], [i for i, _ in positions], linestyle="", marker="s", color="#0072b2",
-                 markersize=1.2 if size > 100 else 3)
+                 markersize=1.5 if size > 100 else 4)
         one.set_xlim(-0.5, size - 0.5)
         one.set_ylim(size - 0.5, -0.5)
         one.set_aspect("equal")
-        one.set_title(f"{title}: {size} rows, bandwidth {bandwidth(positions)}", fontsize=8)
+        one.set_title(f"{title}: {size} rows, bandwidth {bandwidth(positions)}", fontsize=9)
         one.set_xlabel("column")
         one.set_ylabel("row")
         one.grid(False)
-        if title.startswith("(d)"):
-            for b in bounds[1:-1]:
-                one.axhline(b - 0.5, color="#d55e00", linewidth=0.5)
+        for borders_of_groups, width in zip(lines.get(title[1], ()), (0.3, 1)):
+            for b in borders_of_groups:
+                one.axhline(b - 0.5, color="#d55e00", linewidth=width)
