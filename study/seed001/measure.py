@@ -170,6 +170,7 @@ def table_1(_, matrices):
         for name, matrix in matrices.items():
             for r in run.lines("info", matrix):
                 yield {"kind": "table 1", "matrix": name, "status": "ok", "twin": is_twin(matrix),
+                       "exact": matrix in suite.EXACT.values(),
                        **{f: r[f] for f in ("rows", "nnz", "max_row", "mean_row", "variance_row", "pattern_symmetry",
                                             "class")}}
     return measure

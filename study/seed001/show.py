@@ -17,7 +17,7 @@ def _row_of_table_1(m, r):
     rows, entries = printed.SIZES.get(m.name, (m.rows, m.entries))
     return [m.id, 100 * r["pattern_symmetry"], m.symmetry, m.name, r["rows"] / 1e6, f"{rows / 1e6:.2f}",
             r["nnz"] / 1e6, f"{entries / 1e6:.2f}", r["max_row"], m.longest, r["mean_row"],
-            r["variance_row"], r["class"], "twin" if r["twin"] else "exact" if m.name in suite.EXACT else "real"]
+            r["variance_row"], r["class"], "twin" if r["twin"] else "exact" if r.get("exact") else "real"]
 
 
 def show_table_1(report, results):
