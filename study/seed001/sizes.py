@@ -96,8 +96,8 @@ def show_mesh(report, results):
 
 
 def _row_of(matrix, times, constant, csr, again):
-    """Returns the matrix's row. The best size is chosen in the first run; times are those of the second, if there is
-    one, so that a size does not gain by chance."""
+    """Returns the matrix's row. Chooses the best size in the first run and compares times of the second run, so that no
+    size gains by chance. Without a second run, again is None."""
     best, later = min(times, key=times.get), again or times
     return [matrix, "regular" if suite.is_regular(matrix) else "irregular", _best(times), later[best],
             later[_nearest(times, printed.SRS)] / later[best], later[_nearest(times, constant)] / later[best],
