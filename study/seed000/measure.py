@@ -56,17 +56,18 @@ SOURCES = {
 }
 
 BASELINE = "csr_reference_cpu"
-# Kernels in the order of the document's tables; then the variants that it mentions.
-KERNELS = ("csr_scalar_cuda", "csr_vector_cuda:lanes=32", "csr_adaptive_atomic_cuda:nnz_per_wg=256:vector=64",
-           "ell_slots_cuda", "coo_atomic_cuda", "scoo_shared_cuda", "hyb_one_launch_cuda", "cusparse_csr_alg1")
-VARIANTS = ("csr_vector_shared_cuda", "csr_vector_cuda", "csr_vector_cuda:lanes=4", "csr_vector_cuda:lanes=8",
-            "csr_adaptive_atomic_cuda", "csr_adaptive_atomic_cuda:nnz_per_wg=256",
-            "csr_adaptive_atomic_cuda:nnz_per_wg=1024:vector=64", "csr_adaptive_cuda", "coo_segmented_cuda",
-            "scoo_shared_cuda:lanes=1", "scoo_shared_cuda:lanes=4", "scoo_shared_cuda:lanes=16", "hyb_atomic_cuda",
-            "hyb_segmented_cuda")
+# Kernels as printed, in the order of the document's tables; then their variants and this library's kernels.
+KERNELS = ("csr_scalar_cuda", "csr_vector_cuda:lanes=32", "csr_adaptive_listing_cuda", "ell_listing_cuda",
+           "coo_atomic_cuda", "coo_sliced_cuda", "hyb_one_launch_cuda", "cusparse_csr_alg1")
+VARIANTS = ("csr_vector_shared_cuda", "csr_adaptive_listing_cuda:nnz_per_wg=256",
+            "csr_adaptive_listing_cuda:nnz_per_wg=1024", "csr_vector_cuda", "csr_vector_cuda:lanes=4",
+            "csr_vector_cuda:lanes=8", "csr_adaptive_atomic_cuda", "csr_adaptive_cuda", "ell_slots_cuda",
+            "coo_segmented_cuda", "coo_sliced_cuda:rows=128", "coo_sliced_cuda:rows=32", "scoo_shared_cuda",
+            "hyb_atomic_cuda", "hyb_segmented_cuda")
 CPU_KERNELS = ("csr_portable_cpu", "coo_portable_cpu", "ell_portable_cpu", "scoo_portable_cpu",
                "hyb_portable_cpu")
 MEMORY = 8 << 30
+REPEATED = 8  # every eighth job is measured twice
 
 
 def source(matrix):
@@ -91,9 +92,11 @@ def _structure(name, matrix):
 
 
 def jobs(options):
-    """Returns one job per matrix, each with the baseline, and a job for the pictures of selected matrices."""
+    """Returns one job per matrix, each with the baseline, repeats of some, and a job for the pictures of selected
+    matrices."""
     matrices = {name: GENERATED[name] for name in QUICK} if options.quick else {
         **real.every(options.matrices), **GENERATED}
     found = [common.bench(name, matrix, *_arguments(options), label=name) for name, matrix in matrices.items()]
+    again = [common.repeat(job) for job in found[::1 if options.quick else REPEATED]]
     selected = QUICK if options.quick else SELECTED
-    return found + [_structure(name, matrices[name]) for name in selected if name in matrices]
+    return found + again + [_structure(name, matrices[name]) for name in selected if name in matrices]
