@@ -82,7 +82,7 @@ class Folder(unittest.TestCase):
         self.assertEqual(os.listdir(self.out), ["a.mtx.gz"])
 
     def test_goes_on(self):
-        """What is wrong with a matrix is reported, and the next matrix is fetched."""
+        """A problem with a matrix is reported, and the next matrix is fetched."""
         good = self.archive("good")
         changed, other, renamed = self.archive("changed"), self.archive("other"), self.archive("renamed", inside="b")
         status, text = self.run_script(
