@@ -1,5 +1,6 @@
 """Real matrices in a folder with the layout of the collections, and the lists of each study's matrices."""
 import csv
+import glob
 import os
 
 STUDIES = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -12,7 +13,8 @@ def listed(seed):
 
 
 def find(folder, name):
-    """Returns the path of NAME.mtx.gz or NAME.mtx in the folder or its subfolder NAME; None if it is missing."""
-    places = [os.path.join(folder, own, name + ending) for own in ("", name) for ending in (".mtx.gz", ".mtx")] \
-        if folder else []
-    return next((place for place in places if os.path.isfile(place)), None)
+    """Returns the path of NAME.mtx.gz or NAME.mtx in the folder or a subfolder, such as spry fetch's GROUP; None if the
+    matrix is missing."""
+    places = [glob.glob(os.path.join(glob.escape(folder), own, name + ending))
+              for own in ("", "*") for ending in (".mtx.gz", ".mtx")] if folder else []
+    return next((place for found in places for place in sorted(found) if os.path.isfile(place)), None)

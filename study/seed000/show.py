@@ -139,9 +139,9 @@ def table9(report, types, results):
     rows = [[r["matrix"], r["rows"], r["columns"], r["nnz"], r["mean_row"], r["max_row"]] for r in structures]
     report.table("table9", "Table 9: structure of the selected matrices",
                  ["matrix", "rows", "columns", "entries", "mean row", "longest row"], rows,
-                 "The document's repository names these matrices." if any(row[0] in measure.NAMED for row in rows) else
-                 "The document's repository names nine other matrices, which were missing. The matrices here were "
-                 "chosen to differ as much.")
+                 f"The document's repository names {len(measure.NAMED)} matrices. "
+                 f"{sum(row[0] in measure.NAMED for row in rows)} of them were available; the others were chosen to "
+                 "differ as much.")
 
     def draw(*axes):
         for place, axis in enumerate(axes):

@@ -80,6 +80,9 @@ class Folder(unittest.TestCase):
         self.archive("a", LOWER + "%")  # a matrix in the folder is checked, and not downloaded again
         self.assertEqual(self.run_script(row), expected)
         self.assertEqual(os.listdir(self.out), ["a.mtx.gz"])
+        os.mkdir(os.path.join(self.out, "G"))  # spry fetch stores matrices here
+        os.rename(os.path.join(self.out, "a.mtx.gz"), os.path.join(self.out, "G", "a.mtx.gz"))
+        self.assertEqual(self.run_script(row), (0, "G/" + expected[1]))
 
     def test_goes_on(self):
         """A problem with a matrix is reported, and the next matrix is fetched."""
@@ -182,7 +185,7 @@ class Lists(unittest.TestCase):
         self.assertEqual(names["001"], [m.name for m in suite.MATRICES] + ["circuit204"])
         self.assertEqual(names["004"], list(leaves.REAL))
         self.assertEqual([*measure.selected(names["000"])], list(measure.NAMED))
-        self.assertEqual(measure.selected(["G3_circuit", "rmat-16"]), ["G3_circuit", "rmat-16"])
+        self.assertEqual(measure.selected(["G3_circuit", "rmat-16", "lhr07"]), ["lhr07", "G3_circuit", "rmat-16"])
 
     def test_sizes(self):
         """The document rounds the numbers of rows."""
