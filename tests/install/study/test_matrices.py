@@ -96,7 +96,8 @@ class Folder(unittest.TestCase):
         for message in ("missing: file://SERVER/G/missing.tar.gz cannot be downloaded: ",
                         f"changed: file://SERVER/G/changed.tar.gz has SHA-256 {changed}, the list {good}\n",
                         "other: .other.part.gz has entries 6, the list 7\n",
-                        "moved: the archive has no moved/moved.mtx: ", "renamed: the archive has no renamed/renamed.mtx: ",
+                        "moved: the archive has no moved/moved.mtx: ",
+                        "renamed: the archive has no renamed/renamed.mtx: ",
                         f"good.mtx.gz; sizes as listed, positions {POSITIONS} (not in the list)\n",
                         "1 of 6 matrices are in "):
             self.assertIn(message, text)
