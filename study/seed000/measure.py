@@ -48,17 +48,18 @@ NAMED = ("airfoil_2d", "cavity21", "coater2", "lhr07", "cage10", "ASIC_100ks", "
 SELECTED = ("G3_circuit", "bcsstk17", "cnr-2000", "delaunay_n16", "wiki-Vote", "boyd1_kkt", "grid27-24", "rmat-16")
 
 BASELINE = "csr_reference_cpu"
-# Kernels in the order of the document's tables; then the variants that it mentions.
-KERNELS = ("csr_scalar_cuda", "csr_vector_cuda:lanes=32", "csr_adaptive_atomic_cuda:nnz_per_wg=256:vector=64",
-           "ell_slots_cuda", "coo_atomic_cuda", "scoo_shared_cuda", "hyb_one_launch_cuda", "cusparse_csr_alg1")
-VARIANTS = ("csr_vector_shared_cuda", "csr_vector_cuda", "csr_vector_cuda:lanes=4", "csr_vector_cuda:lanes=8",
-            "csr_adaptive_atomic_cuda", "csr_adaptive_atomic_cuda:nnz_per_wg=256",
-            "csr_adaptive_atomic_cuda:nnz_per_wg=1024:vector=64", "csr_adaptive_cuda", "coo_segmented_cuda",
-            "scoo_shared_cuda:lanes=1", "scoo_shared_cuda:lanes=4", "scoo_shared_cuda:lanes=16", "hyb_atomic_cuda",
-            "hyb_segmented_cuda")
+# Kernels as printed, in the order of the document's tables; then their variants and this library's kernels.
+KERNELS = ("csr_scalar_cuda", "csr_vector_cuda:lanes=32", "csr_adaptive_listing_cuda", "ell_listing_cuda",
+           "coo_atomic_cuda", "coo_sliced_cuda", "hyb_one_launch_cuda", "cusparse_csr_alg1")
+VARIANTS = ("csr_vector_shared_cuda", "csr_adaptive_listing_cuda:nnz_per_wg=256",
+            "csr_adaptive_listing_cuda:nnz_per_wg=1024", "csr_vector_cuda", "csr_vector_cuda:lanes=4",
+            "csr_vector_cuda:lanes=8", "csr_adaptive_atomic_cuda", "csr_adaptive_cuda", "ell_slots_cuda",
+            "coo_segmented_cuda", "coo_sliced_cuda:rows=128", "coo_sliced_cuda:rows=32", "scoo_shared_cuda",
+            "hyb_atomic_cuda", "hyb_segmented_cuda")
 CPU_KERNELS = ("csr_portable_cpu", "coo_portable_cpu", "ell_portable_cpu", "scoo_portable_cpu",
                "hyb_portable_cpu")
 MEMORY = 8 << 30
+REPEATED = 8  # every eighth job is measured twice
 
 
 def selected(matrices):
@@ -83,9 +84,12 @@ def _structure(name, matrix):
 
 
 def jobs(options):
-    """Returns one job per matrix, each with the baseline, and a job for the pictures of selected matrices."""
-    found = {row["name"]: real.find(options.matrices, row["name"]) for row in real.listed("000")}
+    """Returns one job per matrix, each with the baseline, repeats of some, and a job for the pictures of selected
+    matrices."""
+    files = {row["name"]: real.find(options.matrices, row["name"]) for row in real.listed("000")}
     matrices = {name: GENERATED[name] for name in QUICK} if options.quick else {
-        **{name: path for name, path in found.items() if path}, **GENERATED}
-    return [*(common.bench(name, matrix, *_arguments(options), label=name) for name, matrix in matrices.items()),
-            *(_structure(name, matrices[name]) for name in (QUICK if options.quick else selected(matrices)))]
+        **{name: path for name, path in files.items() if path}, **GENERATED}
+    found = [common.bench(name, matrix, *_arguments(options), label=name) for name, matrix in matrices.items()]
+    again = [common.repeat(job) for job in found[::1 if options.quick else REPEATED]]
+    pictures = [_structure(name, matrices[name]) for name in (QUICK if options.quick else selected(matrices))]
+    return found + again + pictures
