@@ -94,6 +94,7 @@ typedef struct spryi_kernel {
     bool study;            /* kept for comparison: another kernel of the format was faster in all measurements */
     bool nondeterministic; /* bits may differ between runs */
     bool pattern;          /* also multiplies SPRY_PATTERN, whose entries are 1 and not stored */
+    bool one_thread;       /* CPU kernel that runs on one thread, however many a plan may use */
     spryi_simd simd;       /* required level of a CPU kernel; kernels of one format are listed from slow to fast */
     const spryi_run_table *spmv;                   /* NULL: not supported */
     const spryi_run_table *spmv_t;                 /* NULL: not supported */

@@ -349,6 +349,7 @@ static int threads_of(const spryi_plan *plan)
 {
     /* An entry counts as at least ENTRY bytes. A storage may have fewer bytes per entry if values or indices repeat. */
     enum { ENTRY = 4 };
+    if (plan->target.kernel->one_thread) return 1;
     const int64_t stored = spryi_storage_bytes(plan->target.format, plan->stored.storage);
     const int64_t bytes = stored > plan->map.nnz * ENTRY ? stored : plan->map.nnz * ENTRY;
     return spryi_threads_for(plan->context, bytes, plan->request.options.threads);

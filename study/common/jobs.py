@@ -23,10 +23,9 @@ class Run:
         self.environment = dict(os.environ)
         if options.quick:
             self.environment["SPRY_BENCH_COPY_BYTES"] = str(1 << 20)
-        plugin = machine.mock_plugin() if options.quick and not machine.describe()["gpu"] else None
-        self.mock = bool(plugin) and options.device != "cpu"
+        self.mock = options.quick and options.device != "cpu" and not machine.describe()["gpu"]
         if self.mock:
-            self.environment["SPRY_CUDA_PLUGIN"] = plugin
+            self.environment["SPRY_CUDA_PLUGIN"] = machine.mock_plugin()
             self.environment["SPRY_CUDA_POOL"] = "off"
 
     def call(self, *arguments):

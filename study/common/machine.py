@@ -4,6 +4,7 @@ import functools
 import hashlib
 import os
 import subprocess
+import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -14,9 +15,12 @@ def program():
 
 
 def mock_plugin():
-    """Returns the path of the plug-in that replaces a GPU in quick runs; None if it was not built."""
+    """Returns the path of the plug-in that replaces a GPU in quick runs. Exits if it was not built."""
     path = os.path.join(os.path.dirname(program()), "tests", "libspry-mock-cuda.so")
-    return path if os.path.isfile(path) else None
+    if not os.path.isfile(path):
+        sys.exit(f"study/run: {path}, which replaces a GPU in quick runs, is missing: run ./quickstart, or use "
+                 "--device cpu")
+    return path
 
 
 def _first_line(command):

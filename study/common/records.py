@@ -86,7 +86,8 @@ def read(paths, seed):
 
 
 REPEAT = "repeat of "  # prefix of the names of jobs that measure another job's cases a second time
-CASE = ("matrix", "kernel", "asked", "type", "device", "threads", "count", "ordering")  # fields that identify a case
+# Fields that identify a case.
+CASE = ("kind", "matrix", "kernel", "asked", "policy", "type", "device", "threads", "count", "ordering")
 
 
 class Results:

@@ -197,7 +197,7 @@ def write(options, study, envelopes, out):
         names = ", ".join(dict.fromkeys(report.names))
         return [], [f"no table or figure is named '{options.only}', expected one of {names}"]
     if options.only not in (None, "claims"):
-        return report.files, report.problems
+        return report.files, report.problems if report.files else [f"{options.only} was not drawn"]
     head = [study.ABOUT]
     if options.only is None:
         body = [_machines(results), _spread(results), *body, *report.parts]

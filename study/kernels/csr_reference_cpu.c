@@ -25,6 +25,7 @@ static const spryi_run_table gathers = SPRYI_TABLE(gather), scatters = SPRYI_TAB
         .source = "Saad, Iterative Methods for Sparse Linear Systems, section 3.4",                                    \
         .study = 1,                                                                                                    \
         .pattern = 1,                                                                                                  \
+        .one_thread = 1,                                                                                               \
         .spmv = &spmv_table,                                                                                           \
         .spmv_t = &spmv_t_table,                                                                                       \
     };

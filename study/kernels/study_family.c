@@ -10,6 +10,21 @@
 KERNEL(csr, vector_shared, 0, "one warp per row, sums in shared memory",
        "Meister 2013, CSR kernel 2 with reduce; Bell and Garland 2008, 4.3")
 KERNEL(coo, atomic, 1, "one thread per entry, added to y with atomics", "Evtushenko 2019 and Sparse Methods, COO")
+
+static const spryi_parameter slice_rows[] = {{"rows", 0, 0, "maximum rows per slice"}, {0}};
+static const char *const row_counts[] = {"32", "64", "128", "256", "512", NULL};
+const spryi_kernel spryi_coo_sliced_cuda = {
+    SPRYI_KERNEL_OF("coo", "sliced", "cuda"),
+    .idea = "SCOO as described: one block per slice of rows, sums in shared memory, multiple lanes per row",
+    .source = "Evtushenko 2019, SCOO; Dang and Schmidt 2012",
+    .study = 1,
+    .nondeterministic = 1,
+    .operations = SPRYI_OP_SPMV,
+    .parameters.list = slice_rows,
+    .parameters.words = {row_counts},
+    .parameters.text = "rows=32|64|128|256|512 (maximum rows per slice; lower slices have more lanes; 512)",
+};
+
 const spryi_kernel spryi_ell_listing_cuda = {
     SPRYI_KERNEL_OF("ell", "listing", "cuda"),
     .idea = "ELL as listed: one thread per row, padding is multiplied",
@@ -18,8 +33,8 @@ const spryi_kernel spryi_ell_listing_cuda = {
     .operations = SPRYI_OP_SPMV,
 };
 
-KERNEL(hyb, atomic, 1, "ELL with one thread per row, then the COO part with atomics",
-       "Evtushenko 2019 and Sparse Methods, HYB, in ordered launches; Bell and Garland 2008, 4.5")
+KERNEL(hyb, atomic, 1, "ELL as listed, then the COO part with atomics in a second launch",
+       "Sparse Methods, Hybrid Kernel; Bell and Garland 2008, 4.5")
 
 static const spryi_parameter adaptive[] = {{"nnz_per_wg", 0, 0, "entries and threads per row block"}, {0}};
 static const char *const block_sizes[] = {"64", "256", "1024", NULL};

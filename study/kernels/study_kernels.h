@@ -15,6 +15,7 @@
     CUDA(csr_adaptive_listing)                                                                                         \
     CPU(csc_reference)                                                                                                 \
     CUDA(coo_atomic)                                                                                                   \
+    CUDA(coo_sliced)                                                                                                   \
     CUDA(ell_listing)                                                                                                  \
     CUDA(hyb_one_launch)                                                                                               \
     CUDA(hyb_atomic)                                                                                                   \

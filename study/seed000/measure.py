@@ -42,36 +42,29 @@ for kind, (mean, few, many, symmetry) in TWINS.items():
         GENERATED[f"{kind}-{size}"] = (f"gen:twin,rows={round(entries / mean)},entries={entries},longest={longest},"
                                        f"kind={kind},symmetry={symmetry}")
 QUICK = ("grid5-48", "rmat-10", "dense-120")
-# Matrices of different structure for table 9 and figures 8c, 8d. Real ones are used if available.
+# The matrices of table 9 and figures 8c, 8d, by the names of their pictures in the document's repository. Matrices of
+# different structure replace those that are missing.
+NAMED = ("airfoil_2d", "cavity21", "coater2", "lhr07", "cage10", "ASIC_100ks", "scircuit", "hvdc1", "Zd_Jac3_db")
 SELECTED = ("G3_circuit", "bcsstk17", "cnr-2000", "delaunay_n16", "wiki-Vote", "boyd1_kkt", "grid27-24", "rmat-16")
 
-# Sources of the real matrices. In its source, each matrix has the same name.
-SOURCES = {
-    "SuiteSparse Matrix Collection": ("Andrews", "G3_circuit", "bcsstk17", "cnr-2000", "delaunay_n16", "luxembourg_osm",
-                                      "memplus", "s3rmq4m1"),
-    "SNAP, and SuiteSparse's group of that name": ("email-Enron", "p2p-Gnutella31", "soc-Slashdot0902", "wiki-Vote"),
-    "KKT systems of Maros and Meszaros's quadratic programs BOYD1 and CONT-300": ("boyd1_kkt", "cont-300_kkt"),
-    "IBM's power grid benchmarks": ("ibmpg1_mna",), "MIPLIB 3, nw04": ("mip_nw04",),
-    "Titan23 benchmarks, nets by cells": ("titan23_SLAM_spheric",),
-}
-
 BASELINE = "csr_reference_cpu"
-# Kernels in the order of the document's tables; then the variants that it mentions.
-KERNELS = ("csr_scalar_cuda", "csr_vector_cuda:lanes=32", "csr_adaptive_atomic_cuda:nnz_per_wg=256:vector=64",
-           "ell_slots_cuda", "coo_atomic_cuda", "scoo_shared_cuda", "hyb_one_launch_cuda", "cusparse_csr_alg1")
-VARIANTS = ("csr_vector_shared_cuda", "csr_vector_cuda", "csr_vector_cuda:lanes=4", "csr_vector_cuda:lanes=8",
-            "csr_adaptive_atomic_cuda", "csr_adaptive_atomic_cuda:nnz_per_wg=256",
-            "csr_adaptive_atomic_cuda:nnz_per_wg=1024:vector=64", "csr_adaptive_cuda", "coo_segmented_cuda",
-            "scoo_shared_cuda:lanes=1", "scoo_shared_cuda:lanes=4", "scoo_shared_cuda:lanes=16", "hyb_atomic_cuda",
-            "hyb_segmented_cuda")
+# Kernels as printed, in the order of the document's tables; then their variants and this library's kernels.
+KERNELS = ("csr_scalar_cuda", "csr_vector_cuda:lanes=32", "csr_adaptive_listing_cuda", "ell_listing_cuda",
+           "coo_atomic_cuda", "coo_sliced_cuda", "hyb_one_launch_cuda", "cusparse_csr_alg1")
+VARIANTS = ("csr_vector_shared_cuda", "csr_adaptive_listing_cuda:nnz_per_wg=256",
+            "csr_adaptive_listing_cuda:nnz_per_wg=1024", "csr_vector_cuda", "csr_vector_cuda:lanes=4",
+            "csr_vector_cuda:lanes=8", "csr_adaptive_atomic_cuda", "csr_adaptive_cuda", "ell_slots_cuda",
+            "coo_segmented_cuda", "coo_sliced_cuda:rows=128", "coo_sliced_cuda:rows=32", "scoo_shared_cuda",
+            "hyb_atomic_cuda", "hyb_segmented_cuda")
 CPU_KERNELS = ("csr_portable_cpu", "coo_portable_cpu", "ell_portable_cpu", "scoo_portable_cpu",
                "hyb_portable_cpu")
 MEMORY = 8 << 30
+REPEATED = 8  # every eighth job is measured twice
 
 
-def source(matrix):
-    """Returns the source of a real matrix."""
-    return next((place for place, names in SOURCES.items() if matrix in names), "the folder that was named")
+def selected(matrices):
+    """Returns the names of the matrices for table 9, at most as many as the document has."""
+    return [name for name in NAMED + SELECTED if name in matrices][:len(NAMED)]
 
 
 def _arguments(options):
@@ -91,9 +84,12 @@ def _structure(name, matrix):
 
 
 def jobs(options):
-    """Returns one job per matrix, each with the baseline, and a job for the pictures of selected matrices."""
+    """Returns one job per matrix, each with the baseline, repeats of some, and a job for the pictures of selected
+    matrices."""
+    files = {row["name"]: real.find(options.matrices, row["name"]) for row in real.listed("000")}
     matrices = {name: GENERATED[name] for name in QUICK} if options.quick else {
-        **real.every(options.matrices), **GENERATED}
+        **{name: path for name, path in files.items() if path}, **GENERATED}
     found = [common.bench(name, matrix, *_arguments(options), label=name) for name, matrix in matrices.items()]
-    selected = QUICK if options.quick else SELECTED
-    return found + [_structure(name, matrices[name]) for name in selected if name in matrices]
+    again = [common.repeat(job) for job in found[::1 if options.quick else REPEATED]]
+    pictures = [_structure(name, matrices[name]) for name in (QUICK if options.quick else selected(matrices))]
+    return found + again + pictures

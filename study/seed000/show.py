@@ -5,48 +5,51 @@ from common import figures
 from common.numbers import mean
 from seed000 import measure
 from seed000.claims import LONG, claims
-from seed000.speedups import (ADAPTIVE, COO, CUSPARSE, ELL, HYB, LARGER, LIMITS, OWN, SCALAR, SCOO, SEGMENTED, TABLES,
-                              TYPES, VECTOR, Speedups, changed, changes, leading, short)
+from seed000.speedups import (BLOCKS, LIMITS, OURS, PRINTED, TABLES, TITLES, TYPES, Speedups, changed, changes, own,
+                              short)
 
 # The document's speed-ups of an RTX 2080 over one thread of an i7-7700K: {type: ((average, maximum) for matrices from
 # 10 000 entries on, the same from 100 000 entries on)}.
-PRINTED = {
-    SCALAR: {"f32": ((4.57, 32.50), (8.90, 32.50)), "f64": ((3.78, 29.47), (7.24, 29.47))},
-    CUSPARSE: {"f32": ((5.69, 31.44), (13.62, 31.44)), "f64": ((4.68, 25.42), (10.65, 25.42))},
-    VECTOR: {"f32": ((6.60, 43.46), (14.40, 43.46)), "f64": ((4.37, 29.62), (9.50, 29.62))},
-    ADAPTIVE: {"f32": ((7.37, 48.19), (14.27, 48.19)), "f64": ((6.39, 40.39), (11.72, 40.39))},
-    ELL: {"f32": ((6.73, 35.47), (11.16, 35.47)), "f64": ((5.57, 27.92), (8.44, 27.92))},
-    COO: {"f32": ((6.96, 54.15), (10.55, 54.15)), "f64": ((7.37, 37.83), (11.69, 37.83))},
-    SCOO: {"f32": ((6.82, 38.63), (12.46, 38.63)), "f64": ((4.60, 26.78), (7.43, 26.78))},
-    HYB: {"f32": ((7.73, 38.62), (14.92, 38.62)), "f64": ((6.51, 25.96), (11.59, 25.96))},
+DOCUMENT = {
+    "scalar": {"f32": ((4.57, 32.50), (8.90, 32.50)), "f64": ((3.78, 29.47), (7.24, 29.47))},
+    "cusparse": {"f32": ((5.69, 31.44), (13.62, 31.44)), "f64": ((4.68, 25.42), (10.65, 25.42))},
+    "vector": {"f32": ((6.60, 43.46), (14.40, 43.46)), "f64": ((4.37, 29.62), (9.50, 29.62))},
+    "adaptive": {"f32": ((7.37, 48.19), (14.27, 48.19)), "f64": ((6.39, 40.39), (11.72, 40.39))},
+    "ell": {"f32": ((6.73, 35.47), (11.16, 35.47)), "f64": ((5.57, 27.92), (8.44, 27.92))},
+    "coo": {"f32": ((6.96, 54.15), (10.55, 54.15)), "f64": ((7.37, 37.83), (11.69, 37.83))},
+    "scoo": {"f32": ((6.82, 38.63), (12.46, 38.63)), "f64": ((4.60, 26.78), (7.43, 26.78))},
+    "hyb": {"f32": ((7.73, 38.62), (14.92, 38.62)), "f64": ((6.51, 25.96), (11.59, 25.96))},
 }
-FIGURES = (("figure4", "Figure 4: CSR-Scalar and cuSPARSE", (SCALAR, CUSPARSE)),
-           ("figure5", "Figure 5 (a, b): CSR-Vector", (VECTOR,)),
-           ("figure6", "Figure 6: CSR-Adaptive", (ADAPTIVE,)),
-           ("figure7", "Figure 7 (a to d): ELL and COO", (ELL, COO)),
-           ("figure-scoo", "SCOO (unnumbered)", (SCOO,)),
-           ("figure8", "Figure 8 (a, b): HYB", (HYB,)))
+FIGURES = (("figure4", "Figure 4: CSR-Scalar and cuSPARSE", ("scalar", "cusparse")),
+           ("figure5", "Figure 5 (a, b): CSR-Vector", ("vector",)),
+           ("figure6", "Figure 6: CSR-Adaptive", ("adaptive",)),
+           ("figure7", "Figure 7 (a to d): ELL and COO", ("ell", "coo")),
+           ("figure-scoo", "SCOO (unnumbered)", ("scoo",)),
+           ("figure8", "Figure 8 (a, b): HYB", ("hyb",)))
 
 
 # ---- tables -----------------------------------------------------------------------------------------------------
 
 
-def table_of(report, types, number, title, kernel):
-    columns = ["entries, at least"]
-    for _, name in TYPES:
-        columns += [f"{name} set", "avg", "document's avg", "max", "document's max"]
+def table_of(report, types, number, name):
+    """Adds one of the tables 1 to 8: rows with the kernel as printed, then with this library's kernel."""
+    printed, ours = getattr(PRINTED, name), getattr(OURS, name)
+    columns = ["kernel", "entries, at least"]
+    for _, kind in TYPES:
+        columns += [f"{kind} set", "avg", "document's avg", "max", "document's max"]
     rows = []
-    for place, limit in enumerate(LIMITS):
-        row = [limit]
-        for s, (kind, _) in zip(types, TYPES):
-            values = s.values(kernel, s.set_of(kernel, limit))
-            printed = PRINTED[kernel][kind][place]
-            row += [len(values), mean(values), printed[0], max(values, default=None), printed[1]]
-        rows.append(row)
-        report.check(row[1] >= rows[-1][1], f"table {number}: the set of {limit} entries is larger than that of fewer")
-    report.check(rows[0][1] >= rows[1][1] and rows[0][6] >= rows[1][6],
-                 f"table {number}: the set grows with the limit")
-    report.table(f"table{number}", f"Table {number}: {title} speed-up", columns, rows, f"Kernel `{kernel}`.")
+    for kernel in dict.fromkeys((printed, ours)):
+        for place, limit in enumerate(LIMITS):
+            row = [f"{'as printed' if kernel == printed else 'ours'}, `{kernel}`", limit]
+            for s, (kind, _) in zip(types, TYPES):
+                values = s.values(kernel, s.set_of(kernel, limit))
+                document = DOCUMENT[name][kind][place]
+                row += [len(values), mean(values), document[0], max(values, default=None), document[1]]
+            rows.append(row)
+        few, many = rows[-1], rows[-2]
+        report.check(many[2] >= few[2] and many[7] >= few[7], f"table {number}: the set grows with the limit")
+    title = getattr(TITLES, name)
+    report.table(f"table{number}", f"Table {number}: {title} speed-up", columns, rows)
 
 
 def table_of_all(report, types):
@@ -71,36 +74,38 @@ def table_of_all(report, types):
 
 def table_of_beaten(report, types):
     """Adds the numbers of figures 5c and 5d: matrices on which CSR-Scalar is faster than CSR-Vector."""
-    rows = []
+    rows, adaptive = [], [k.adaptive for k in (PRINTED, *BLOCKS.values(), OURS)]
     for s, (_, name) in zip(types, TYPES):
         for limit in LIMITS:
-            both, beaten = s.both(SCALAR, VECTOR, limit), s.beaten(limit)
-            ahead = [len(s.ahead(k, SCALAR, [m for m in beaten if s.has(k, m)])) for k in (ADAPTIVE, LARGER, OWN)]
+            both, beaten = s.both(PRINTED.scalar, PRINTED.vector, limit), s.beaten(limit)
             rows.append([name, limit, len(both), len(beaten), 100 * len(beaten) / len(both) if both else None,
-                         mean(s.values(SCALAR, beaten)), mean(s.values(VECTOR, beaten)),
-                         mean([s.of(ADAPTIVE, m) for m in beaten if s.has(ADAPTIVE, m)]), *ahead])
+                         mean(s.values(PRINTED.scalar, beaten)), mean(s.values(PRINTED.vector, beaten)),
+                         mean([s.of(PRINTED.adaptive, m) for m in beaten if s.has(PRINTED.adaptive, m)]),
+                         *(len(s.ahead(k, PRINTED.scalar, [m for m in beaten if s.has(k, m)])) for k in adaptive)])
     report.table("scalar-beats-vector", "Matrices on which CSR-Scalar is faster than CSR-Vector (the document: 33 % "
                                         "and 40 % in float)",
                  ["type", "entries, at least", "matrices", "CSR-Scalar faster on", "per cent",
                   "mean speed-up there: CSR-Scalar", "CSR-Vector", "CSR-Adaptive",
-                  "CSR-Adaptive faster than CSR-Scalar on", "the same with blocks of 1024 entries",
-                  f"the same with `{OWN}`"], rows,
-                 f"`{OWN}` has blocks of 1024 entries in float, of 2048 in double, and does not use the rule of 64.")
+                  "CSR-Adaptive faster than CSR-Scalar on", *(f"the same with blocks of {size}" for size in BLOCKS),
+                  f"the same with ours, `{OURS.adaptive}`"], rows)
 
 
 def table_of_hyb(report, types):
     """Shows why HYB's mean is close to CSR-Adaptive's although their times differ on most matrices."""
     rows = []
-    for s, (_, name) in zip(types, TYPES):
-        both = s.both(HYB, ADAPTIVE)
-        ahead = s.ahead(HYB, ADAPTIVE, both)
-        long = [m for m in both if s.mean_row(m) >= LONG]
-        rows.append([name, len(both), s.of_means(HYB, ADAPTIVE), s.ratio(HYB, ADAPTIVE, both), len(ahead),
-                     mean(s.values(ADAPTIVE, ahead)), mean(s.values(ADAPTIVE, [m for m in both if m not in ahead])),
-                     len(s.ahead(ADAPTIVE, HYB, both, 2)), s.ratio(HYB, ADAPTIVE, long),
-                     s.ratio(HYB, ADAPTIVE, [m for m in both if m not in long])])
+    for kernels, whose in ((PRINTED, "as printed"), (OURS, "ours")):
+        hyb, adaptive = kernels.hyb, kernels.adaptive
+        for s, (_, name) in zip(types, TYPES):
+            both = s.both(hyb, adaptive)
+            ahead = s.ahead(hyb, adaptive, both)
+            long = [m for m in both if s.mean_row(m) >= LONG]
+            rows.append([whose, name, len(both), *(s.ratios(hyb, adaptive) or (None,) * 3), len(ahead),
+                         mean(s.values(adaptive, ahead)), mean(s.values(adaptive, [m for m in both if m not in ahead])),
+                         len(s.ahead(adaptive, hyb, both, 2)), s.ratio(hyb, adaptive, long),
+                         s.ratio(hyb, adaptive, [m for m in both if m not in long])])
     report.table("hyb-adaptive", "HYB compared with CSR-Adaptive",
-                 ["type", "matrices", "HYB's mean speed-up / CSR-Adaptive's", "geometric mean of the ratios",
+                 ["kernels", "type", "matrices", "HYB's mean speed-up / CSR-Adaptive's",
+                  "geometric mean of the ratios", "ratio of the medians",
                   "HYB faster on", "CSR-Adaptive's mean speed-up there", "on the others",
                   "HYB takes over twice the time on",
                   f"geometric mean of the ratios, mean rows from {LONG} entries", "shorter mean rows"], rows,
@@ -113,7 +118,7 @@ def kind_of(matrix, r):
 
 
 def table_of_leaders(report, types):
-    rows, kernels = [], leading()
+    rows, kernels = [], own(PRINTED)
     lead = max(types, key=lambda s: len(s.matrices))
     for m, r in lead.matrices.items():
         leaders = [s.leader(m, kernels) if m in s.matrices else None for s in types]
@@ -126,12 +131,12 @@ def table_of_leaders(report, types):
         "matrix", "kind", "rows", "entries", "entries per "
                                              "row", "float", "speed-up", "double", "speed-up", "changes"], rows,
                  "Only the document's own kernels are compared. The leader changes with the type on "
-                 f"{changing} of {both} matrices, by over 5 % in both types.")
-    long = [(s, m) for s in types for m in s.both(VECTOR, "csr_vector_cuda") if s.mean_row(m) >= LONG]
+                 f"{changing} of {both} matrices, by more than the margin in both types.")
+    long = [(s, m) for s in types for m in s.both(PRINTED.vector, OURS.vector) if s.mean_row(m) >= LONG]
     if long:
-        worst = max(s.times[VECTOR, m] / s.times["csr_vector_cuda", m] for s, m in long)
+        worst = max(s.times[PRINTED.vector, m] / s.times[OURS.vector, m] for s, m in long)
         report.text(f"On matrices with mean rows of at least {LONG} entries, CSR-Vector as printed takes at most "
-                    f"{worst:.2f} times the time of `csr_vector_cuda`, whose number of lanes follows the mean row.")
+                    f"{worst:.2f} times the time of `{OURS.vector}`, whose number of lanes follows the mean row.")
 
 
 def table9(report, types, results):
@@ -139,7 +144,9 @@ def table9(report, types, results):
     rows = [[r["matrix"], r["rows"], r["columns"], r["nnz"], r["mean_row"], r["max_row"]] for r in structures]
     report.table("table9", "Table 9: structure of the selected matrices",
                  ["matrix", "rows", "columns", "entries", "mean row", "longest row"], rows,
-                 "The document shows pictures of unnamed matrices. The matrices here were chosen to differ as much.")
+                 f"The document's repository names {len(measure.NAMED)} matrices. "
+                 f"{sum(row[0] in measure.NAMED for row in rows)} of them were available; the others were chosen to "
+                 "differ as much.")
 
     def draw(*axes):
         for place, axis in enumerate(axes):
@@ -172,7 +179,7 @@ def distributions(report, types):
     for name, title, kernels in FIGURES:
         def draw(*axes, kernels=kernels):
             for place, axis in enumerate(axes):
-                kernel, (s, (_, kind)) = kernels[place // 2], list(zip(types, TYPES))[place % 2]
+                kernel, (s, (_, kind)) = getattr(PRINTED, kernels[place // 2]), list(zip(types, TYPES))[place % 2]
                 figures.distribution(axis, s.values(kernel, s.set_of(kernel, LIMITS[0])), "speed-up over one thread")
                 axis.set_title(f"{short(kernel)} ({kind})", fontsize=8, pad=20)
                 if axis.get_legend():  # the legend is placed above the bars, so that it does not cover them
@@ -184,9 +191,9 @@ def beaten_figure(report, types):
     def draw(*axes):
         for axis, s, (_, kind) in zip(axes, types, TYPES):
             beaten = s.beaten(LIMITS[0])
-            series = {short(k): [(s.matrices[m]["nnz"], s.of(k, m)) for m in beaten if s.has(k, m)]
-                      for k in (SCALAR, VECTOR, ADAPTIVE)}
-            figures.scatter(axis, series, "entries", "speed-up over one thread")
+            series = {short(k): [(max(s.mean_row(m), 0.1), s.of(k, m)) for m in beaten if s.has(k, m)]
+                      for k in (PRINTED.scalar, PRINTED.vector, PRINTED.adaptive)}
+            figures.scatter(axis, series, "mean entries per row", "speed-up over one thread")
             axis.set_title(f"where CSR-Scalar beats CSR-Vector ({kind})", fontsize=8)
     report.figure("figure5cd", "Figure 5 (c, d): the matrices on which CSR-Scalar beats CSR-Vector", draw, columns=2,
                   size=(8, 3.4))
@@ -196,8 +203,8 @@ def coo_figure(report, types):
     def draw(*axes):
         for axis, s, (_, kind) in zip(axes, types, TYPES):
             series = {short(k): [(max(s.mean_row(m), 0.1), s.of(k, m)) for m in s.matrices
-                                 if s.has(k, m)] for k in (COO, SEGMENTED) if k in s.kernels}
-            figures.scatter(axis, series, "mean entries a row", "speed-up over one thread")
+                                 if s.has(k, m)] for k in (PRINTED.coo, OURS.coo) if k in s.kernels}
+            figures.scatter(axis, series, "mean entries per row", "speed-up over one thread")
             axis.set_title(kind, fontsize=8)
     report.figure("figure7-coo", "Figure 7: COO's speed-up against the mean row", draw, columns=2, size=(8, 3.4))
 
@@ -208,11 +215,10 @@ def what_was_measured(report, types):
     kinds = {m: kind_of(m, r) for m, r in matrices.items()}
     real = [m for m, kind in kinds.items() if kind == "real"]
     twins = sum(kind.endswith("twin's kind") for kind in kinds.values())
-    told = [f"{', '.join(m for m in real if measure.source(m) == place)} ({place})"
-            for place in dict.fromkeys(map(measure.source, real))]
     report.heading("What was measured")
     report.text(f"{len(matrices)} matrices from {LIMITS[0]} entries on: {len(matrices) - len(real)} generated, {twins} "
-                f"of them of a twin's kind; {len(real)} real" + (": " + "; ".join(told) if told else "") + ".")
+                f"of them of a twin's kind; {len(real)} real"
+                f"{': ' if real else ''}{', '.join(real)}. study/seed000/matrices.tsv has the sources of real matrices.")
 
 
 def trials(report, types):
@@ -254,9 +260,9 @@ def report(results, out):
         trials(out, types)
         noise_of_the_baseline(out, types)
     out.heading("Tables 1 to 8")
-    for number, title, kernel in TABLES:
-        if any(kernel in s.kernels for s in types):
-            table_of(out, types, number, title, kernel)
+    for number, name in TABLES:
+        if any(getattr(PRINTED, name) in s.kernels for s in types):
+            table_of(out, types, number, name)
     out.heading("All kernels")
     table_of_all(out, types)
     table_of_beaten(out, types)

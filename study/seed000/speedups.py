@@ -1,26 +1,32 @@
 """Times and speed-ups of one type, and statistics of them."""
+import statistics
+from collections import namedtuple
+
 from common.numbers import geometric_mean, mean
 from seed000 import measure
 
 LIMITS = (10000, 100000)
 TYPES = (("f32", "float"), ("f64", "double"))
-SCALAR, VECTOR, ADAPTIVE, ELL, COO, SCOO, HYB, CUSPARSE = measure.KERNELS
-LARGER = "csr_adaptive_atomic_cuda:nnz_per_wg=1024:vector=64"  # CSR-Adaptive with larger blocks than in table 4
-OWN = "csr_adaptive_cuda"  # CSR-Adaptive with this library's row blocks
-SHARED, SEGMENTED = "csr_vector_shared_cuda", "coo_segmented_cuda"
-TABLES = ((1, "CSR-Scalar", SCALAR), (2, "CSR (cuSPARSE)", CUSPARSE), (3, "CSR-Vector", VECTOR),
-          (4, "CSR-Adaptive", ADAPTIVE), (5, "ELL", ELL), (6, "COO", COO), (7, "SCOO", SCOO), (8, "HYB", HYB))
-NAMES = {**{kernel: title for _, title, kernel in TABLES}, CUSPARSE: "cuSPARSE", LARGER: "CSR-Adaptive"}
-MARGIN = 1.05  # smaller ratios of times count as equal
+Kernels = namedtuple("Kernels", "scalar vector adaptive ell coo scoo hyb cusparse")
+PRINTED = Kernels(*measure.KERNELS)
+# This library's kernels of the same formats. COO is by segmented sums, without atomics.
+OURS = Kernels("csr_scalar_cuda", "csr_vector_cuda", "csr_adaptive_cuda", "ell_slots_cuda", "coo_segmented_cuda",
+               "scoo_shared_cuda", "hyb_segmented_cuda", "cusparse_csr_alg1")
+# CSR-Adaptive with the block sizes that the document does not state; PRINTED has 64.
+BLOCKS = {size: PRINTED._replace(adaptive=f"csr_adaptive_listing_cuda:nnz_per_wg={size}") for size in (256, 1024)}
+SHARED = "csr_vector_shared_cuda"
+TITLES = Kernels("CSR-Scalar", "CSR-Vector", "CSR-Adaptive", "ELL", "COO", "SCOO", "HYB", "cuSPARSE")
+TABLES = tuple(enumerate(("scalar", "cusparse", "vector", "adaptive", "ell", "coo", "scoo", "hyb"), 1))
+NAMES = dict(zip(PRINTED, TITLES))
 
 
 def short(kernel):
     return NAMES.get(kernel, kernel.replace("_cuda", ""))
 
 
-def leading(adaptive=ADAPTIVE):
-    """Returns the document's own kernels, with the given variant of CSR-Adaptive."""
-    return [adaptive if k == ADAPTIVE else k for k in measure.KERNELS if k != CUSPARSE]
+def own(kernels):
+    """Returns the document's kernels among these: all but cuSPARSE."""
+    return kernels[:-1]
 
 
 class Speedups:
@@ -34,10 +40,11 @@ class Speedups:
         self.timed = [r for r in timed if r["matrix"] in self.matrices]
         self.times = {(r["kernel"], r["matrix"]): r["mean_us"] for r in self.timed}
         self.kernels = list(dict.fromkeys(k for k, _ in self.times if k != measure.BASELINE))
+        self.margin = results.margin(type=kind, device="cuda")
         # ELL's bytes give the longest row: ELL stores that number of slots (value and column) and about 4.1 bytes per
         # row.
         slot = 4 + (4 if kind == "f32" else 8)
-        self.longest = {r["matrix"]: r["bytes"] // (r["rows"] * slot) for r in self.timed if r["kernel"] == ELL}
+        self.longest = {r["matrix"]: r["bytes"] // (r["rows"] * slot) for r in self.timed if r["kernel"] == PRINTED.ell}
 
     def has(self, kernel, matrix):
         return (kernel, matrix) in self.times
@@ -65,19 +72,23 @@ class Speedups:
         """Returns the geometric mean of the speed-up of `one` over `other`; None without matrices."""
         return geometric_mean(self.times[other, m] / self.times[one, m] for m in matrices)
 
-    def of_means(self, one, other, limit=LIMITS[0]):
-        """Returns the mean speed-up of `one` divided by that of `other`, on matrices where both ran; None without such
-        matrices."""
+    def ratios(self, one, other, limit=LIMITS[0]):
+        """Returns by how much `one` has higher speed-ups than `other`, on matrices where both ran: ratio of the
+        arithmetic means, geometric mean of the ratios, and ratio of the medians. Returns None without such matrices."""
         both = self.both(one, other, limit)
-        return mean(self.values(one, both)) / mean(self.values(other, both)) if both else None
+        if not both:
+            return None
+        first, second = self.values(one, both), self.values(other, both)
+        return (mean(first) / mean(second), self.ratio(one, other, both),
+                statistics.median(first) / statistics.median(second))
 
     def ahead(self, one, other, matrices, margin=1.0):
         """Returns the matrices on which `one` is faster than `other` by more than the margin."""
         return [m for m in matrices if self.of(one, m) > margin * self.of(other, m)]
 
-    def beaten(self, limit):
+    def beaten(self, limit, kernels=PRINTED):
         """Returns the matrices on which CSR-Scalar is faster than CSR-Vector."""
-        return self.ahead(SCALAR, VECTOR, self.both(SCALAR, VECTOR, limit))
+        return self.ahead(kernels.scalar, kernels.vector, self.both(kernels.scalar, kernels.vector, limit))
 
     def leader(self, matrix, kernels):
         return max((k for k in kernels if self.has(k, matrix)), key=lambda k: self.of(k, matrix), default=None)
@@ -90,13 +101,13 @@ class Speedups:
 
 
 def changed(types, matrix, kernels):
-    """Returns whether, in each type, the type's own leader is over 5 % faster than the other type's leader; None if
-    a type has no leader."""
+    """Returns whether, in each type, the type's own leader is faster than the other type's leader by more than the
+    margin; None if a type has no leader."""
     leaders = [s.leader(matrix, kernels) if matrix in s.matrices else None for s in types]
     if not all(leaders):
         return None
-    return all(s.of(own, matrix) > MARGIN * s.of(other, matrix)
-               for s, own, other in zip(types, leaders, reversed(leaders)) if s.has(other, matrix))
+    return all(s.of(mine, matrix) > s.margin * s.of(other, matrix)
+               for s, mine, other in zip(types, leaders, reversed(leaders)) if s.has(other, matrix))
 
 
 def changes(types, kernels):

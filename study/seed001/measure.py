@@ -192,10 +192,10 @@ def figure_2(options):
         with tempfile.TemporaryDirectory() as folder:
             at = {what: os.path.join(folder, what) for what in ("given.mtx", "order.mtx", "groups")}
             run.call("convert", matrix, "--full", "-o", at["given.mtx"])
-            run.lines("reorder", matrix, "--method", "bandk", "--k", "3", "--srs", "6", "--ssrs", "4", "--perm",
-                      at["order.mtx"], "--groups", at["groups"])
-            rcm = run.lines("reorder", matrix, "--method", "rcm")[0]["bandwidth_after"]
             rows, entries = read_positions(at["given.mtx"])
+            run.lines("reorder", matrix, "--method", "bandk", "--k", "3", "--srs", str(rows // 34), "--ssrs", "4",
+                      "--perm", at["order.mtx"], "--groups", at["groups"])
+            rcm = run.lines("reorder", matrix, "--method", "rcm")[0]["bandwidth_after"]
             with open(at["order.mtx"], encoding="utf-8") as file:
                 order = [int(line) - 1 for line in [line for line in file if not line.startswith("%")][1:]]
             with open(at["groups"], encoding="utf-8") as file:

@@ -6,11 +6,10 @@ import os
 
 from common import matrices as real
 
-SCALAR, SHUFFLE, SHARED = "csr_scalar_cuda", "csr_vector_cuda:lanes=32", "csr_vector_shared_cuda"
-BY_MEAN, ELL, LIBRARY = "csr_vector_cuda", "ell_slots_cuda", "csr_merge_cuda"
-KERNELS = (SCALAR, SHARED, SHUFFLE, BY_MEAN, ELL, LIBRARY)
+SCALAR, SHARED, ELL = "csr_scalar_cuda", "csr_vector_shared_cuda", "ell_listing_cuda"  # the tutorial's
+SHUFFLE, BY_MEAN, SLOTS, MERGE = "csr_vector_cuda:lanes=32", "csr_vector_cuda", "ell_slots_cuda", "csr_merge_cuda"
+KERNELS = (SCALAR, SHARED, SHUFFLE, BY_MEAN, MERGE, ELL, SLOTS)
 WARP, SECTOR, COLUMN = 32, 32, 4  # lanes of a warp; bytes of a sector; bytes of a column index
-EVEN = 1.05                       # smaller ratios of times count as equal
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ENTRIES = 20_000_000              # approximate number of entries of each matrix of the sweep
@@ -29,6 +28,8 @@ def band(half, entries):
 FLICKR = "gen:twin,rows=820878,entries=9837214,longest=10000,kind=social,symmetry=50,diagonal=0"
 QUICK_FLICKR = "gen:twin,rows=3000,entries=36000,longest=700,kind=social,symmetry=50,diagonal=0"
 
+# Real graphs with uneven rows, and the length of the rows of a matrix of equal size with even rows.
+UNEVEN = {"soc-Slashdot0902": (82168, 12), "cnr-2000": (325557, 10)}
 
 EXAMPLE = os.path.join(HERE, "my.mtx")
 # In scalar, one thread processes the longest row, which has about 3e5 entries in the last two matrices.
@@ -45,22 +46,28 @@ def flickr(quick, folder):
     return "flickr's twin", QUICK_FLICKR if quick else FLICKR
 
 
+def pairs(quick, folder):
+    """Returns {name: source} of matrices with even rows, each followed by a matrix of equal size with uneven rows."""
+    name, source = flickr(quick, folder)
+    found = {"uniform, 12 a row": f"gen:uniform,rows={3000 if quick else 820878},degree=12", name: source}
+    for graph, (count, length) in () if quick else UNEVEN.items():
+        path = real.find(folder, graph)
+        if path:
+            found.update({f"uniform, as {graph}": f"gen:uniform,rows={count},degree={length}", graph: path})
+    return found
+
+
 def groups(quick, folder=None):
     """Returns {title: {name: source}}. Matrices of one group are measured in one job."""
     bands = {f"row length {2 * h + 1}": band(h, 20_000 if quick else ENTRIES)
              for h in (HALVES[::3] if quick else HALVES)}
-    name, source = flickr(quick, folder)
-    uneven = {"uniform, 12 a row": f"gen:uniform,rows={3000 if quick else 820878},degree=12", name: source}
     others = {} if quick else {other: {other: source} for other, source in OTHERS.items()}
-    return {"bands": bands, "even and uneven": uneven, "my.mtx": {"my.mtx": EXAMPLE}, **others}
+    return {"bands": bands, "even and uneven": pairs(quick, folder), "my.mtx": {"my.mtx": EXAMPLE}, **others}
 
 
-def settled_here(info):
-    """Returns a note that the longest row of a twin is this study's choice; "" for a real matrix."""
-    if not info.get("source", "").startswith("gen:twin,"):
-        return ""
-    return (f"the longest row of {info['matrix']}, {info['max_row']} entries, is this study's choice, not the real "
-            "matrix's, and the verdict rests on it")
+def is_twin(info):
+    """Returns whether the matrix is a twin, whose longest row is this study's choice."""
+    return info.get("source", "").startswith("gen:twin,")
 
 
 # ptr of the tutorial's example, and the access patterns that it prints.
@@ -117,7 +124,7 @@ def used(entries, sectors):
     return entries * COLUMN / (sectors * SECTOR)
 
 
-def reason(info, ratio):
+def reason(info, ratio, margin):
     """Returns the reason why scalar takes `ratio` times as long as vector, as text."""
     scalar, lanes = scalar_sectors(info), busy_lanes(info)
     text = (f"a warp of scalar reads 32 rows, {scalar:.0f} sectors per step, and uses "
@@ -125,6 +132,6 @@ def reason(info, ratio):
             "lanes")
     if info["max_row"] > 8 * max(1, info["mean_row"]):
         text += f"; one thread of scalar processes a row of {info['max_row']} entries"
-    if 1 / EVEN < ratio < EVEN:
+    if 1 / margin < ratio < margin:
         return "even: " + text
     return ("vector: " if ratio > 1 else "scalar: ") + text

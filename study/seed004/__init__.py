@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 from common import machine
-from common.jobs import Job
+from common.jobs import Job, repeat
 from seed004 import leaves, report as told
 
 TITLE = "Seed 004: Sparse Methods (lecture 10 of GP-GPU and High Performances Computing)"
@@ -140,5 +140,6 @@ def jobs(options):
     for device in ("cpu", "cuda") if options.device == "all" else (options.device,):
         found += [example(device), *(leaf(name, sources[name], device) for name in names),
                   *(transposed(name, sources[name], device) for name in (names[0], "R-MAT, 16 a row")),
-                  *([balance()] if device == "cuda" else [eliminate(2), eliminate(3)])]
+                  *([balance(), *(repeat(leaf(name, sources[name], device)) for name in names[::4])]
+                    if device == "cuda" else [eliminate(2), eliminate(3)])]
     return found

@@ -1,18 +1,18 @@
 """Seed 004's decision tree: is each leaf's format the fastest on matrices for which the tree chooses it?
 
-The tree is the library's policy "tree" (docs/formats.md has its thresholds). All leaves, the tree's choice and cuSPARSE
-are timed in one run.
+The tree is the library's policy "tree" (docs/formats.md has its thresholds). All leaves are timed in one run, by the
+lecture's kernels as printed and by this library's, together with the tree's choice and cuSPARSE.
 """
 import os
 
 from common import matrices as real
 
 LEAVES = ("ell", "hyb", "coo", "csr")
-PRINTED = {"ell": "uniform, max ~ avg", "hyb": "uniform, max > avg", "coo": "not uniform, very sparse",
+CHOSEN_FOR = {"ell": "uniform, max ~ avg", "hyb": "uniform, max > avg", "coo": "not uniform, very sparse",
            "csr": "not uniform, not very sparse"}
-# COO and HYB with atomics, in addition to those without. The lecture's CSR kernel is left out: one thread would process
-# a row of millions of entries.
-KERNELS = ("coo_atomic_cuda", "hyb_atomic_cuda", "hyb_one_launch_cuda")
+# The lecture's kernel of each leaf, on a GPU.
+LISTED = {"ell": "ell_listing_cuda", "hyb": "hyb_atomic_cuda", "coo": "coo_atomic_cuda", "csr": "csr_scalar_cuda"}
+KERNELS = (*LISTED.values(), "hyb_one_launch_cuda")
 # cuSPARSE's algorithms. The first is the default for a matrix in CSR.
 LIBRARY = ("cusparse_csr_alg1", "cusparse_csr_alg2", "cusparse_coo_alg1", "cusparse_coo_alg2", "cusparse_sell")
 
@@ -67,7 +67,11 @@ class Timed:
         self.good = [r for r in records if r["status"] == "ok"]
         self.tree = next((r for r in self.good if r["policy"] == "tree"), None)
         self.leaves = {r["format"]: r for r in self.good if r["format"] in LEAVES and r["asked"] == "format"}
+        self.listed = {r["format"]: r for r in self.good
+                       if LISTED.get(r["format"]) == r["kernel"] and r["asked"] == "kernel"}
+        # Times of the leaves by this library's kernels, and by the lecture's.
         self.times = {form: r["time_us"] for form, r in self.leaves.items()}
+        self.printed = {form: r["time_us"] for form, r in self.listed.items()}
         self.peers = {r["kernel"]: r["time_us"] for r in self.good if r["peer"]}
 
     @property
@@ -75,26 +79,20 @@ class Timed:
         """The leaf that the tree chose; csr if the padding guard refused it."""
         return self.tree["kernel"].split("_")[0] if self.tree else None
 
-    @property
-    def fastest(self):
-        return min(self.times, key=self.times.get) if self.times else None
-
-    def over(self):
-        """Returns the time of the chosen leaf divided by that of the fastest leaf; None without a time."""
-        return self.times[self.taken] / min(self.times.values()) if self.taken in self.times else None
-
-    def over_by_any(self):
-        """Like over(), but with the time of the fastest kernel of the chosen leaf's format, with or without atomics."""
-        own = min(r["time_us"] for r in self.good if r["format"] == self.taken and not r["peer"])
-        return own / min(own, *self.times.values())
+    def over(self, times):
+        """Returns the time of the chosen leaf divided by that of the fastest leaf. times: self.times or self.printed.
+        Returns None without a time of the leaf."""
+        return times[self.taken] / min(times.values()) if self.taken in times else None
 
     def kernel(self, name):
         return next((r["time_us"] for r in self.good if r["kernel"] == name and r["asked"] == "kernel"), None)
-
-    def of_format(self, name):
-        return self.times.get(name)
 
     def library(self):
         """Returns cuSPARSE's fastest kernel and its time."""
         best = min(self.peers, key=self.peers.get, default=None)
         return best, self.peers.get(best)
+
+
+def fastest(times):
+    """Returns the leaf with the least time; None without times."""
+    return min(times, key=times.get, default=None)

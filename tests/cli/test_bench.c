@@ -342,7 +342,7 @@ static void spmv(void **state)
     expect("spmv $D/small.mtx --format coo 2>/dev/null", 0, "(format coo", NULL);
     expect("spmv $D/small.mtx --threads 1 2>/dev/null", 0, ", 1 thread,", NULL);
     expect("spmv $D/small.mtx --format csr 2>/dev/null", 0, "; set-up pays from the first", NULL);
-    expect("spmv gen:rmat16,scale=12 --format coo 2>/dev/null", 0, "; set-up pays never", NULL);
+    expect("spmv gen:dense,rows=300,cols=300 --format coo 2>/dev/null", 0, "; set-up pays never", NULL);
     cJSON *records = records_of("spmv gen:banded,rows=100 --alpha 2.5 --beta -1 --json", 0);
     assert_int_equal(cJSON_GetArraySize(records), 1);
     const cJSON *r = cJSON_GetArrayItem(records, 0);

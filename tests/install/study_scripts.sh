@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# study_scripts.sh ROOT: tests study/compare.py and study/tune_sizes.py on records with known figures.
+# study_scripts.sh ROOT: tests study/compare.py and study/tune_sizes.py on records with known figures, and
+# study/matrices on tiny matrices.
 set -u
 root=$1
 folder=$(mktemp -d)
@@ -79,4 +80,5 @@ times = {(4, 2): 100, (8, 2): 120, (16, 8): 100.5}
 sizes_by, lines = tune_sizes.fit([{"density": 5, "levels": 3, "times": times}], "cpu")
 assert sizes_by(5) == (8, 4) and lines == ["cpu csr3 8 4"], lines
 END
+python3 -B "$root/tests/install/study/test_matrices.py" 2>"$folder/log" || { cat "$folder/log"; failed=1; }
 exit $failed

@@ -26,10 +26,3 @@ int64_t spry_cuda_coo_workspace(const void *splits);
  */
 template <typename V> spry_status spry_cuda_coo_segments(const void *splits, const spry_arrays *a,
                                                          const spryi_run_args *args, scalar<V> beta, spry_error *err);
-
-/*
- * Computes y += alpha*A*x by atomics. If gather is 1, a warp whose 32 entries are all in one row adds up their products
- * first, and changes y once.
- */
-template <typename V>
-spry_status spry_cuda_coo_atomics(const spry_arrays *a, const spryi_run_args *args, int gather, spry_error *err);

@@ -19,6 +19,7 @@ const spryi_kernel spryi_swept_reference_cpu = {
     .idea = "slot by slot, each product added to its row's sum, on one thread",
     .source = "SCOO: Dang and Schmidt 2012; groups without conflicts: this library",
     .pattern = 1,
+    .one_thread = 1,
     .spmv = &runs,
     .spmv_t = &runs_t,
 };
