@@ -1,8 +1,8 @@
 /*
  * spgemm_seed_*_cuda: kernels of seed 002 (Rose, GPU Sparse Matrix Multiplication with CUDA, 2013).
- * With reset=printed, spgemm_seed_getvals_cuda runs the listings of GetNNZ and GetVals; with reset=repaired it also
- * clears each element of GetVals' table once (seed_listings.cuh). With its other settings it is the repaired method
- * with parameters for the improvements that the paper's conclusion proposes. spgemm_seed_together_cuda has all four.
+ * With reset=printed, spgemm_seed_getvals_cuda runs the listings of GetNNZ and GetVals; reset=repaired also clears each
+ * element of GetVals' table only once (seed_listings.cuh). Other settings run the repaired method with parameters for
+ * the improvements that the paper's conclusion proposes. spgemm_seed_together_cuda has all four improvements.
  *
  * Idea: GetNNZ marks the columns of a row of C in a table of all columns and counts them. A scan computes offsets.
  *       GetVals keeps the position of each column's entry in a table of all columns, and takes the next position
@@ -16,17 +16,19 @@
  *       thread sorts a bucket. The number of threads is the largest number of buckets of a row, longest row / 2 + 1, in
  *       whole warps, 32 to 256 (the paper: "a number of threads based on maxRowNNZ").
  * Source: seed 002, section 4; together: section 6.
- * Differences of SortCols from the listing: the paper does not state RADIX_BITS; here it is 4. All threads read their
- *       buckets before any bucket is added, and a barrier separates rows, because the listing's threads race. Rows with
- *       one entry are skipped, too. The first digit is the highest one that a column can have, which saves the
- *       listing's empty first pass if the number of columns is a power of 16; the listings' settings have this pass.
- *       Buckets are filled from their fronts, in the order of digits, instead of from their ends. The queue counts
- *       buckets and takes remainders, instead of wrapping its ends. Nothing is added after the last digit.
+ * Differences of SortCols from the listing:
+ *   The paper does not state RADIX_BITS; here it is 4. Rows with one entry are skipped, too.
+ *   The listing's threads race. Here all threads read their buckets before any bucket is added, and a barrier separates
+ *   rows.
+ *   If the number of columns is a power of 16, the listing begins with a digit that is always 0. Only reset=printed and
+ *   reset=repaired have this pass.
+ *   Buckets are filled from their fronts, in the order of digits, instead of from their ends. The queue counts buckets
+ *   and takes remainders, instead of wrapping its ends. Nothing is added after the last digit.
  * Differences of GetNNZ and GetVals with other settings, in addition to seed_listings.cuh: threads stride by their
- *       number, all counts are added up, and counts are kept in registers. Branches replace the selected addresses. The
- *       first product of an entry is stored, so C's values are not cleared. Barriers depend on the group's size.
- * Differences of all: a scan of CUB replaces Thrust's. Entries with value 0 are kept, as by the listings. The order of
- *       a row's entries is not fixed, but the order of each sum is, so sorted rows are equal bit for bit.
+ *   number, all counts are added up, and counts are kept in registers. Branches replace the selected addresses. The
+ *   first product of an entry is stored, so C's values are not cleared. Barriers depend on the group's size.
+ * Differences of all settings: a scan of CUB replaces Thrust's. Entries with value 0 are kept, as by the listings. The
+ *   order of a row's entries is not fixed, but the order of each sum is, so sorted rows are equal bit for bit.
  */
 #include "study/kernels/seed_listings.cuh"
 

@@ -9,14 +9,14 @@
  *   Each block also updates the longest row by atomicMax, for which the paper calls Thrust.
  * Differences of GetVals from the listing:
  *   The listing clears the table with ++i, so each thread clears nearly all elements. reset=printed has this fault.
- *   With reset=repaired, i increases by 32: this is the only difference between the two.
+ *   With reset=repaired, i increases by 32, the only difference between the two settings.
  *   The brace that ends the loop over rows after the first barrier is missing here, `blockIdx` is `blockIdx.x`, and
- *   `valB` is declared where it is used.
- *   The listing adds to C.val, which it does not clear. Here C's values are cleared before the kernel.
+ *   `valB` is declared at its use.
+ *   The listing adds to C.val without clearing C.val. Here C's values are cleared before the kernel.
  *   __any_sync replaces __any, which newer GPUs lack. A warp barrier after each row of B replaces the assumption that a
  *   warp runs in lockstep.
- * Both: positions have 64 bits, and values may be double. The paper runs "as many blocks as the system will allow". Here
- * a multiprocessor has 16 blocks (parameter blocks), of which each has one table.
+ * Differences of both: positions have 64 bits, and values may be double. The paper runs "as many blocks as the system
+ * will allow". Here a multiprocessor has 16 blocks (parameter blocks), and each block has one table.
  */
 #pragma once
 

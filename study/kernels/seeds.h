@@ -8,14 +8,14 @@
  * smmp: two passes. A linked list in one array holds the columns of the current row, so only these are searched and
  * reset. SMMP leaves rows unsorted; this implementation sorts each row at the end.
  *
- * Differences of all from the paper: they read A where the listings read C (`C.ir`), and keep entries with value zero,
- * which the listings drop. Values may be double. C is allocated by its counted entries, so a pass that counts precedes
- * the pass that the listings have, with the same loops. The listings append to C.
+ * Differences of all three from the paper: A is read where the listings read C (`C.ir`), and entries with value zero
+ * are kept, which the listings drop. Values may be double. The listings append to C. Here a pass with equal loops first
+ * counts C's entries, and then C is allocated.
  * dot: duplicates of an entry of B are added, too.
  * dense: `B.ir[i]` is `B.ir[A.jc[i]]`, the array has the type of the values (the listing: int), and `val` is its
  * element. The scan that copies a row also clears the array, and an array of bytes marks its used elements.
- * smmp: the paper has no listing and cites the package. The package links the columns once, into an array that its
- * caller has allocated; this implementation links them twice.
+ * smmp: the paper cites the package and has no listing. The package links the columns once, into an array of its
+ * caller. This implementation links the columns twice.
  */
 #pragma once
 

@@ -12,7 +12,9 @@ ABOUT = (
     "`study/kernels/older_cuda.cu` states how this study interprets the older method.")
 
 WORDS = {
-    "seed's kernels": "the document's kernels as printed: GetNNZ, GetVals and SortCols.",
+    "seed's kernels": "the document's kernels: GetNNZ, GetVals and SortCols.",
+    "repaired": "GetVals clears each element of its table once. As printed, each of 32 threads clears nearly all of "
+                "them.",
     "GetNNZ": "the stage that counts the entries of each row of the product.",
     "GetVals": "the stage that fills these rows, in the order in which columns occur.",
     "SortCols": "the stage that sorts the columns of each row.",

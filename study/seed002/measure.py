@@ -96,8 +96,8 @@ def _load(options, density, size):
             if status != 0:
                 raise SystemExit(f"study/run: {run.command} ended with status {status}")
             found = run.lines("bench", path, path, path, *_arguments(options, kernels, 3, "f32"))
-            size = len(found) // 3
-            readings = sorted((found[at:at + size] for at in (0, size, 2 * size)),
+            each = len(found) // 3
+            readings = sorted((found[at:at + each] for at in (0, each, 2 * each)),
                               key=lambda records: records[0]["stages"]["read"] or 0)
             for record in readings[1]:
                 yield {**record, "matrix": name, "path": None}

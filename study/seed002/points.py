@@ -6,13 +6,13 @@ STAGES = ("convert", "count", "scan", "fill", "sort")
 # Keys of methods and their names in figures.
 NAMES = {
     "printed": "seed's kernels as printed", "repaired": "seed's kernels repaired",
-    "reset": "resetting what was touched", "together": "all improvements", "older": "older method", "smmp": "SMMP", "scipy": "SciPy", "octave": "Octave (double)",
-    "dense": "array of all columns", "dot": "rows times columns, CPU", "gpu": "Spry, GPU", "cpu": "Spry, CPU",
-    "cusparse": "cuSPARSE",
+    "reset": "resetting what was touched", "together": "all improvements", "older": "older method",
+    "smmp": "SMMP", "scipy": "SciPy", "octave": "Octave (double)", "dense": "array of all columns",
+    "dot": "rows times columns, CPU", "gpu": "Spry, GPU", "cpu": "Spry, CPU", "cusparse": "cuSPARSE",
 }
-KERNELS = {measure.PRINTED: "printed", measure.REPAIRED: "repaired", measure.RESET: "reset", measure.TOGETHER: "together", measure.OLDER: "older",
-           measure.SMMP: "smmp", "scipy_smmp": "scipy", "octave": "octave", measure.DENSE: "dense", measure.DOT: "dot",
-           "cusparse_spgemm_alg1": "cusparse"}
+KERNELS = {measure.PRINTED: "printed", measure.REPAIRED: "repaired", measure.RESET: "reset",
+           measure.TOGETHER: "together", measure.OLDER: "older", measure.SMMP: "smmp", "scipy_smmp": "scipy",
+           "octave": "octave", measure.DENSE: "dense", measure.DOT: "dot", "cusparse_spgemm_alg1": "cusparse"}
 
 
 def who(record):
