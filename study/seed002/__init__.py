@@ -10,7 +10,8 @@ ABOUT = (
     "and C in the kernel's memory. *Without SortCols* subtracts the time of that stage, which is measured in more runs "
     "by events in the GPU's stream. Verdicts depend on float. As printed, the document's kernels are measured up to "
     f"{MOST_PRINTED} rows, because their time grows with 32 times rows times columns. All comparisons are on one "
-    "machine: the GPU and the processor of its host. `study/kernels/older_cuda.cu` states how this study interprets the older method.")
+    "machine: the GPU and the processor of its host. "
+    "`study/kernels/older_cuda.cu` states how this study interprets the older method.")
 
 WORDS = {
     "seed's kernels": "the document's kernels: GetNNZ, GetVals and SortCols.",

@@ -251,7 +251,8 @@ class Improvements:
             self.report.claim("section 6", text, "not measured", NOT_COMPARABLE, ONCE)
             return
         self.report.claim("section 6", text, "speed-up over the repaired kernels by all together, and by the best "
-                          "single improvement: " + "; ".join(f"{m}: {a:.2f} and {b:.2f}" for m, (a, b) in pairs.items()),
+                          "single improvement: " + "; ".join(f"{m}: {a:.2f} and {b:.2f}"
+                                                               for m, (a, b) in pairs.items()),
                           beyond([(m, a / b) for m, (a, b) in pairs.items()], 1, self.margin),
                           f"Confirmed if so on each, by a ratio over {self.margin:.3g}; this is our reading of the "
                           "outlook")
