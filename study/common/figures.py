@@ -116,12 +116,15 @@ def distribution(axes, values, xlabel, ylabel="matrices"):
 
 
 def bars(axes, groups, series, ylabel, log=False):
-    """Draws bars. groups: names along the axis; series: {label: values}, one value per group or None."""
+    """Draws bars. groups: names along the axis; series: {label: values}, one value per group. None is drawn as n/a."""
     width = 0.8 / max(len(series), 1)
     for index, (label, values) in enumerate(series.items()):
         at = [g + (index - (len(series) - 1) / 2) * width for g in range(len(groups))]
         axes.bar(at, [value or 0 for value in values], width, label=label, color=COLOURS[index % len(COLOURS)],
                  hatch=HATCHES[index % len(HATCHES)], edgecolor="white", linewidth=0.3)
+        for x in (x for x, value in zip(at, values) if value is None):
+            axes.text(x, 0.01, "n/a", rotation=90, fontsize=5, ha="center", va="bottom",
+                      transform=axes.get_xaxis_transform())
     axes.set_xticks(range(len(groups)))
     axes.set_xticklabels(groups, rotation=45 if len(groups) > 4 else 0, ha="right" if len(groups) > 4 else "center",
                          fontsize=7)

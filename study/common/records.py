@@ -87,7 +87,7 @@ def read(paths, seed):
 
 REPEAT = "repeat of "  # prefix of the names of jobs that measure another job's cases a second time
 # Fields that identify a case.
-CASE = ("kind", "matrix", "kernel", "asked", "policy", "type", "device", "threads", "count", "ordering")
+CASE = ("kind", "matrix", "kernel", "format", "asked", "policy", "type", "device", "threads", "count", "ordering")
 
 
 class Results:

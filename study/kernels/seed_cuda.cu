@@ -1,7 +1,8 @@
 /*
  * spgemm_seed_*_cuda: kernels of seed 002 (Rose, GPU Sparse Matrix Multiplication with CUDA, 2013).
- * spgemm_seed_getvals_cuda is the printed method with its errors corrected. Its parameters enable the improvements that
- * the paper's conclusion proposes. spgemm_seed_together_cuda has all four improvements.
+ * With reset=printed, spgemm_seed_getvals_cuda runs the listings of GetNNZ and GetVals; reset=repaired also clears each
+ * element of GetVals' table only once (seed_listings.cuh). Other settings run the repaired method with parameters for
+ * the improvements that the paper's conclusion proposes. spgemm_seed_together_cuda has all four improvements.
  *
  * Idea: GetNNZ marks the columns of a row of C in a table of all columns and counts them. A scan computes offsets.
  *       GetVals keeps the position of each column's entry in a table of all columns, and takes the next position
@@ -9,21 +10,27 @@
  * Work: one group of threads with one table computes a row of C. The group processes one row of B at a time, so two
  *       threads never update the same entry. A block has one group, or more (rows=N). Rows are assigned to groups in
  *       advance, or a group that has finished its rows claims the next N rows by atomicAdd (claim=N).
- * Cost: tables are cleared for each row, which costs rows times columns. With reset=printed, GetNNZ skips rows of A
- *       without entries before it clears, and every lane of GetVals clears the table from its own element on, as the
- *       listings do. With reset=touched, each row clears only the table entries that were used for that row, and all
- *       tables are cleared once. A table has `cols` elements per group, so less memory allows fewer blocks. SortCols:
- *       one thread sorts a bucket. The number of threads is the largest number of buckets of a row, longest row / 2 +
- *       1, in whole warps, 32 to 256 (the paper: "a number of threads based on maxRowNNZ").
+ * Cost: with reset=all, tables are cleared for each row, which costs rows times columns. GetNNZ skips rows of A without
+ *       entries. With reset=touched, each row clears only the table entries that were used for that row, and all tables
+ *       are cleared once. A table has `cols` elements per group, so less memory allows fewer blocks. SortCols: one
+ *       thread sorts a bucket. The number of threads is the largest number of buckets of a row, longest row / 2 + 1, in
+ *       whole warps, 32 to 256 (the paper: "a number of threads based on maxRowNNZ").
  * Source: seed 002, section 4; together: section 6.
- * Differences from the paper: with reset=all, GetNNZ also clears for rows of A without entries, and GetVals clears each
- *       element once. Reads rows of A where the listing reads rows of C, and entries where the listing reads rows.
- *       GetNNZ strides by its number of threads and adds up the counts of all threads. Barriers replace the assumption
- *       of lockstep. Entries with value 0 are kept. Supports 64-bit values. All threads read their buckets before any
- *       bucket is added. GetNNZ finds the longest row, for which the paper calls Thrust. The order of a row's entries
- *       is not fixed, but the order of each sum is, so sorted rows are equal bit for bit.
+ * Differences of SortCols from the listing:
+ *   The paper does not state RADIX_BITS; here it is 4. Rows with one entry are skipped, too.
+ *   The listing's threads race. Here all threads read their buckets before any bucket is added, and a barrier separates
+ *   rows.
+ *   If the number of columns is a power of 16, the listing begins with a digit that is always 0. Only reset=printed and
+ *   reset=repaired have this pass.
+ *   Buckets are filled from their fronts, in the order of digits, instead of from their ends. The queue counts buckets
+ *   and takes remainders, instead of wrapping its ends. Nothing is added after the last digit.
+ * Differences of GetNNZ and GetVals with other settings, in addition to seed_listings.cuh: threads stride by their
+ *   number, all counts are added up, and counts are kept in registers. Branches replace the selected addresses. The
+ *   first product of an entry is stored, so C's values are not cleared. Barriers depend on the group's size.
+ * Differences of all settings: a scan of CUB replaces Thrust's. Entries with value 0 are kept, as by the listings. The
+ *   order of a row's entries is not fixed, but the order of each sum is, so sorted rows are equal bit for bit.
  */
-#include "study/kernels/seeds_cuda.cuh"
+#include "study/kernels/seed_listings.cuh"
 
 extern "C" {
 #include "study/kernels/seeds.h"
@@ -43,7 +50,8 @@ struct seed_way {
     int claim;          /* rows that a group claims at a time; 0: rows are assigned in advance */
     int sort;           /* threads of SortCols; 0: computed from the longest row */
     bool reset_touched; /* clears only the table entries that a row used */
-    bool reset_printed; /* clears tables as the listings do: GetNNZ skips empty rows of A, GetVals steps by 1 */
+    bool listed;        /* runs the listings of GetNNZ and GetVals */
+    bool repaired;      /* the listing of GetVals clears each element once */
 };
 
 enum seed_mark { AT_COUNT, AT_COUNTED, AT_SCAN, AT_SCANNED, AT_FILL, AT_FILLED, AT_SORTED };
@@ -142,7 +150,7 @@ static __global__ void __launch_bounds__(MOST_THREADS)
     row_cursor cursor;
     first_row(&cursor, g, way.claim, number, groups, r.rows, claimed, &shared_row[g.own]);
     while (cursor.row >= 0) {
-        if (way.reset_printed && r.A.p.get(r.first + cursor.row) == r.A.p.get(r.first + cursor.row + 1)) {
+        if (r.A.p.get(r.first + cursor.row) == r.A.p.get(r.first + cursor.row + 1)) {
             group_barrier(g); /* counts has been cleared */
             next_row(&cursor, g, way.claim, groups, r.rows, claimed, &shared_row[g.own]);
             continue;
@@ -176,7 +184,6 @@ template <typename V> static __global__ void __launch_bounds__(MOST_THREADS)
     const int number = blockIdx.x * way.rows + g.own, groups = gridDim.x * way.rows;
     int32_t *table = tables + (int64_t)number * r.B.cols;
     unsigned *back = &backs[g.own];
-    const int step = way.reset_printed ? 1 : g.lanes; /* the listing has ++i, so each lane clears nearly all elements */
     row_cursor cursor;
     first_row(&cursor, g, way.claim, number, groups, r.rows, claimed, &shared_row[g.own]);
     if (g.lane == 0) *back = 0;
@@ -184,7 +191,7 @@ template <typename V> static __global__ void __launch_bounds__(MOST_THREADS)
         const int64_t at = Cp[cursor.row];
         const unsigned entries = (unsigned)(Cp[cursor.row + 1] - at);
         if (!way.reset_touched)
-            for (int64_t j = g.lane; j < r.B.cols; j += step) table[j] = -1;
+            for (int64_t j = g.lane; j < r.B.cols; j += g.lanes) table[j] = -1;
         group_barrier(g);
         for (int64_t k = r.A.p.get(r.first + cursor.row); k < r.A.p.get(r.first + cursor.row + 1); k++) {
             const int64_t i = __ldg(r.A.j + k), end = r.B.p.get(i + 1);
@@ -342,19 +349,24 @@ static seed_way printed(void)
 static spry_status resolve(seed_way *way, const spryi_device_product *product, bool together, spry_error *err)
 {
     seed_way w = together ? together_for(product) : printed();
-    const int64_t reset = product->kernel_parameters[SPRYI_SEED_RESET]; /* all, touched, printed */
+    const int64_t reset = product->kernel_parameters[SPRYI_SEED_RESET]; /* all, touched, printed, repaired */
     w.rows = given_or(product, SPRYI_SEED_ROWS, w.rows);
     w.lanes = power_or(product, SPRYI_SEED_LANES, SPRYI_SEED_LEAST_LANES, w.lanes);
     w.claim = given_or(product, SPRYI_SEED_CLAIM, w.claim);
     w.blocks = given_or(product, SPRYI_SEED_BLOCKS, w.blocks > 0 ? w.blocks : w.rows < 16 ? 16 / w.rows : 1);
     w.sort = power_or(product, SPRYI_SEED_SORT, SPRYI_SEED_LEAST_SORT, 0);
     w.reset_touched = reset > 0 ? reset == 2 : w.reset_touched;
-    w.reset_printed = reset == 3;
+    w.listed = reset >= 3;
+    w.repaired = reset == 4;
     int most = 128; /* default of count: as printed, or less to fit in a block */
     while (most * w.rows > MOST_THREADS) most /= 2;
     w.count = power_or(product, SPRYI_SEED_COUNT, SPRYI_SEED_LEAST_LANES, together ? w.lanes : most);
     if (w.rows * w.lanes > MOST_THREADS) return refuse("rows times lanes", w.rows * w.lanes, "at most 1024", err);
     if (w.rows * w.count > MOST_THREADS) return refuse("rows times count", w.rows * w.count, "at most 1024", err);
+    if (w.listed && (w.rows != 1 || w.lanes != LISTED_VALS_THREADS || w.count != LISTED_NNZ_THREADS || w.claim != 0))
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "kernel", w.rows, 1,
+                                "the seed's sparse product: rows, lanes, count or claim with a listing's reset, "
+                                "expected none");
     *way = w;
     return SPRY_OK;
 }
@@ -426,9 +438,13 @@ static spry_status seed_count(spryi_device_product *product, seed_state *own, sp
     cudaStream_t stream = (cudaStream_t)product->stream;
     unsigned long long *products = (unsigned long long *)(own->longest + 8);
     if (r.rows > 0) {
-        get_nnz<<<(unsigned)own->blocks, own->way.count * own->way.rows, 0, stream>>>(r, own->way, own->table,
-                                                                                      own->counts, own->longest,
-                                                                                      own->longest + 1);
+        if (own->way.listed)
+            listed_nnz<<<(unsigned)own->blocks, LISTED_NNZ_THREADS, 0, stream>>>(r, own->table, own->counts,
+                                                                                 own->longest);
+        else
+            get_nnz<<<(unsigned)own->blocks, own->way.count * own->way.rows, 0, stream>>>(r, own->way, own->table,
+                                                                                          own->counts, own->longest,
+                                                                                          own->longest + 1);
         SPRY_CUDA_TRY(launched(err, "spgemm: GetNNZ"));
         SPRY_CUDA_TRY(clock_mark(&own->clock, AT_COUNTED, stream, err));
         add_products<<<256, 256, 0, stream>>>(r, products);
@@ -484,20 +500,37 @@ template <typename V> static __global__ void seed_scale(V *x, int64_t count, V a
     if (i < count) x[i] *= alpha;
 }
 
+/* Starts GetVals. The listings add to C's values, which are cleared first; this pass is no stage of the method. */
+template <typename V> static spry_status launch_vals(spryi_device_product *product, seed_state *own, spry_error *err)
+{
+    const seed_rows r = rows_of(product);
+    cudaStream_t stream = (cudaStream_t)product->stream;
+    const unsigned blocks = (unsigned)own->blocks;
+    const int64_t *Cp = product->c_offsets;
+    int32_t *Cj = product->c_columns;
+    V *Cx = (V *)product->c_values;
+    if (own->way.listed)
+        SPRY_CUDA_CHECK(cudaMemsetAsync(Cx, 0, (size_t)product->nnz * sizeof(V), stream), "spgemm: clear", err);
+    SPRY_CUDA_TRY(clock_mark(&own->clock, AT_FILL, stream, err));
+    if (!own->way.listed)
+        get_vals<V><<<blocks, own->way.lanes * own->way.rows, 0, stream>>>(r, own->way, own->table, Cp, Cj, Cx,
+                                                                           own->longest + 1);
+    else if (own->way.repaired)
+        listed_vals<V, true><<<blocks, LISTED_VALS_THREADS, 0, stream>>>(r, own->table, Cp, Cj, Cx);
+    else
+        listed_vals<V, false><<<blocks, LISTED_VALS_THREADS, 0, stream>>>(r, own->table, Cp, Cj, Cx);
+    SPRY_CUDA_TRY(launched(err, "spgemm: GetVals"));
+    return clock_mark(&own->clock, AT_FILLED, stream, err);
+}
+
 template <typename V> static spry_status seed_fill(spryi_device_product *product, seed_state *own, spry_error *err)
 {
     const seed_rows r = rows_of(product);
     cudaStream_t stream = (cudaStream_t)product->stream;
     V *Cx = (V *)product->c_values;
-    SPRY_CUDA_TRY(clock_mark(&own->clock, AT_FILL, stream, err));
     SPRY_CUDA_CHECK(cudaMemsetAsync(own->longest + 1, 0, sizeof(unsigned), stream), "spgemm: clear", err);
-    get_vals<V><<<(unsigned)own->blocks, own->way.lanes * own->way.rows, 0, stream>>>(r, own->way, own->table,
-                                                                                      product->c_offsets,
-                                                                                      product->c_columns, Cx,
-                                                                                      own->longest + 1);
-    SPRY_CUDA_TRY(launched(err, "spgemm: GetVals"));
-    SPRY_CUDA_TRY(clock_mark(&own->clock, AT_FILLED, stream, err));
-    int bits = bits_of(product->b.columns - 1);
+    SPRY_CUDA_TRY(launch_vals<V>(product, own, err));
+    int bits = bits_of(product->b.columns - (own->way.listed ? 0 : 1)); /* the listing: log2 of the columns */
     const int most_shift = bits > 0 ? (bits - 1) / RADIX_BITS : 0;
     const size_t shared = (size_t)own->sort_threads * 2 * RADIX_BASE * sizeof(int);
     sort_cols<V><<<(unsigned)own->sort_blocks, own->sort_threads, shared, stream>>>(r.rows, most_shift,

@@ -13,7 +13,7 @@ static const spryi_parameter parameters[] = {
     {0},
 };
 static const char *const widths[] = {"4", "8", "16", "32", "64", "128", "256", "512", NULL};
-static const char *const resets[] = {"all", "touched", "printed", NULL};
+static const char *const resets[] = {"all", "touched", "printed", "repaired", NULL};
 static const char *const sorts[] = {"32", "64", "128", "256", NULL};
 
 #define PAPER "S. Rose, GPU Sparse Matrix Multiplication with CUDA, 2013"
@@ -39,7 +39,8 @@ static const char *const sorts[] = {"32", "64", "128", "256", NULL};
         "count=4|8|16|32|64|128|256|512 (threads per row of GetNNZ; " count "); "                                      \
         "blocks=NUMBER (blocks per multiprocessor; " blocks "); "                                                      \
         "claim=NUMBER (rows claimed at a time, 0: rows are fixed; " claim "); "                                        \
-        "reset=all|touched|printed (table entries that are cleared for each row; printed: as listed; " reset "); "     \
+        "reset=all|touched|printed|repaired (table entries cleared for each row; printed, repaired: listings; " reset  \
+        "); "                                                                                                          \
         "sort=32|64|128|256 (threads of SortCols; by the longest row)"
 
 SEED(older, "B converted to columns, rows of A times columns of B: the paper's older method", PAPER ", [3]",

@@ -168,7 +168,9 @@ def table9(report, types, results):
 
         def draw_bars(axis, s=s, kernels=kernels):
             figures.bars(axis, names, {short(k): [s.of(k, m) if m in s.matrices and s.has(k, m) else None
-                                                  for m in names] for k in kernels}, "speed-up", log=True)
+                                                  for m in names] for k in kernels}, "speed-up over one thread",
+                         log=True)
+            axis.set_title(f"Selected matrices, {name} (n/a: the format does not fit)", fontsize=8, pad=32)
         report.figure(f"figure8{letter}", f"Figure 8 ({letter}): the selected matrices, {name}", draw_bars, size=(8, 4))
 
 
@@ -205,7 +207,7 @@ def coo_figure(report, types):
             series = {short(k): [(max(s.mean_row(m), 0.1), s.of(k, m)) for m in s.matrices
                                  if s.has(k, m)] for k in (PRINTED.coo, OURS.coo) if k in s.kernels}
             figures.scatter(axis, series, "mean entries per row", "speed-up over one thread")
-            axis.set_title(kind, fontsize=8)
+            axis.set_title(f"COO by the mean row ({kind})", fontsize=8)
     report.figure("figure7-coo", "Figure 7: COO's speed-up against the mean row", draw, columns=2, size=(8, 3.4))
 
 

@@ -5,14 +5,14 @@ TYPES = (("f32", "float"), ("f64", "double"))
 STAGES = ("convert", "count", "scan", "fill", "sort")
 # Keys of methods and their names in figures.
 NAMES = {
-    "printed": "seed's kernels", "reset": "resetting what was touched", "together": "all improvements",
-    "older": "older method", "smmp": "SMMP", "scipy": "SciPy", "octave": "Octave (double)",
-    "dense": "array of all columns", "dot": "rows times columns, CPU", "gpu": "Spry, GPU", "cpu": "Spry, CPU",
-    "cusparse": "cuSPARSE",
+    "printed": "seed's kernels as printed", "repaired": "seed's kernels repaired",
+    "reset": "resetting what was touched", "together": "all improvements", "older": "older method",
+    "smmp": "SMMP", "scipy": "SciPy", "octave": "Octave (double)", "dense": "array of all columns",
+    "dot": "rows times columns, CPU", "gpu": "Spry, GPU", "cpu": "Spry, CPU", "cusparse": "cuSPARSE",
 }
-KERNELS = {measure.PRINTED: "printed", measure.RESET: "reset", measure.TOGETHER: "together", measure.OLDER: "older",
-           measure.SMMP: "smmp", "scipy_smmp": "scipy", "octave": "octave", measure.DENSE: "dense", measure.DOT: "dot",
-           "cusparse_spgemm_alg1": "cusparse"}
+KERNELS = {measure.PRINTED: "printed", measure.REPAIRED: "repaired", measure.RESET: "reset",
+           measure.TOGETHER: "together", measure.OLDER: "older", measure.SMMP: "smmp", "scipy_smmp": "scipy",
+           "octave": "octave", measure.DENSE: "dense", measure.DOT: "dot", "cusparse_spgemm_alg1": "cusparse"}
 
 
 def who(record):
@@ -42,6 +42,17 @@ def without_sort(record):
     """Returns the time of a product without SortCols in ms, or the whole time if that stage was not measured."""
     all_of_it, sort = whole(record), stage(record, "sort")
     return None if all_of_it is None else max(all_of_it - (sort or 0), 1e-6)
+
+
+def has_entries(record):
+    """Returns whether A*A has an entry. Points without entries do not vote in verdicts."""
+    return bool(record and record["products"])
+
+
+def outliers(line, margin):
+    """Returns the sizes whose time exceeds the time at the next larger size by over the margin. They are marked in
+    figures and do not vote. line: [(size, ms)], in ascending order."""
+    return {size for (size, ms), (_, after) in zip(line, line[1:]) if ms > margin * after}
 
 
 def stage_sum(record, *left_out):
@@ -87,12 +98,12 @@ class Points:
         return [(size, ms) for size, ms in line if ms]
 
     def ratios(self, density, kind, above, below):
-        """Returns [(size, above / below)]. above, below: pairs of a method and a function of its record, from one
-        job."""
+        """Returns [(size, above / below)] of sizes at which A*A has entries. above, below: pairs of a method and a
+        function of its record, from one job."""
         found = []
         for size in self.sizes(density):
-            top = above[1](self.at(density, size, kind, above[0]))
-            bottom = below[1](self.at(density, size, kind, below[0]))
-            if top and bottom:
+            record = self.at(density, size, kind, below[0])
+            top, bottom = above[1](self.at(density, size, kind, above[0])), below[1](record)
+            if top and bottom and has_entries(record):
                 found.append((size, top / bottom))
         return found

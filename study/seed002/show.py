@@ -3,11 +3,12 @@ import statistics
 
 from common import figures
 from seed002 import claims, measure
-from seed002.points import NAMES, STAGES, TYPES, Points, stage, stage_sum, who, whole, without_sort
+from seed002.points import NAMES, STAGES, TYPES, Points, outliers, stage, stage_sum, who, whole, without_sort
 
 HIGH, MEDIUM, LOW = 1e-3, 1e-4, 1e-5
 SMALL = 2048  # largest number of rows in figure 3
 BESIDE = ("octave", "smmp", "scipy")
+SORTED = NAMES["gpu"] + " (sorted)"
 
 
 # ---- figures ------------------------------------------------------------------------------------------------------
@@ -25,54 +26,69 @@ def legend_below(axis, columns):
         axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=columns, fontsize=7)
 
 
-def panels(report, name, title, series_of, xlabel="rows"):
-    """Adds a figure with one panel per type. series_of(kind): {label: points}."""
+def add_figure(report, name, title, draw, **layout):
+    """Adds a figure whose picture has its title."""
+    def draw_with_title(*axes):
+        draw(*axes)
+        axes[0].figure.suptitle(title, fontsize=9)
+    report.figure(name, title, draw_with_title, **layout)
+
+
+def panels(report, name, title, series_of, xlabel="rows", types=TYPES, marked=()):
+    """Adds a figure with one panel per type. series_of(kind): {label: points}; marked: points of outliers."""
     def draw(*axes):
-        for axis, (kind, text) in zip(axes, TYPES):
+        for axis, (kind, text) in zip(axes, types):
             figures.lines(axis, series_of(kind), xlabel, "ms")
             axis.set_title(text, fontsize=8)
             if xlabel == "rows":
                 in_powers(axis)
                 axis.tick_params(axis="x", labelsize=7)
+            if marked:
+                axis.plot(*zip(*marked), "o", color="black", fillstyle="none", markersize=9,
+                          label="outlier, does not vote")
             legend_below(axis, 2)
-    report.figure(name, title, draw, columns=2, size=(9, 4.6))
+    add_figure(report, name, title, draw, columns=len(types), size=(4.5 * len(types), 4.8))
 
 
-def conversion_figure(report, loads, number, density):
-    def series(kind):
-        def after(name):
-            return [(size, stage(record, "read") + stage(record, "convert")) for size in loads.sizes(density)
-                    for record in [loads.at(density, size, kind, name)]
-                    if record and stage(record, "read") and stage(record, "convert")]
-        load = [(size, stage(record, "read")) for size in loads.sizes(density)
-                for record in [loads.at(density, size, kind, "dot")] if record and stage(record, "read")]
-        return {"load": load, "load and conversion, CPU": after("dot"), "load and conversion, GPU": after("older")}
+def reading_line(loads, density):
+    return loads.line(density, "f32", "dot", lambda record: stage(record, "read"))
+
+
+def conversion_figure(report, loads, number, density, margin):
+    """Adds loading, and loading with conversion. Only float: loading does not depend on the type."""
+    def after(name):
+        return [(size, stage(record, "read") + stage(record, "convert")) for size in loads.sizes(density)
+                for record in [loads.at(density, size, "f32", name)]
+                if record and stage(record, "read") and stage(record, "convert")]
+    load = reading_line(loads, density)
+    left_out = outliers(load, margin)
     panels(report, f"figure{number}", f"Figure {number}: {density:.0e} density format conversion speed comparison",
-           series)
+           lambda kind: {"load": load, "load and conversion, CPU": after("dot"),
+                         "load and conversion, GPU": after("older")},
+           types=TYPES[:1], marked=[point for point in load if point[0] in left_out])
 
 
 def count_figure(report, points, number, density):
     def series(kind):
         return {label: points.line(density, kind, name, lambda record: stage(record, "count"))
-                for label, name in (("GetNNZ", "printed"), ("GetNNZ, all improvements", "together"),
+                for label, name in (("GetNNZ as printed", "printed"), ("GetNNZ, all improvements", "together"),
                                     ("older method's count", "older"))}
     panels(report, f"figure{number}", f"Figure {number}: {density:.0e} density GetNNZ speed comparison", series)
 
 
-def product_lines(points, density, kind, sizes):
-    def line(name, value):
-        return [point for point in points.line(density, kind, name, value) if point[0] in sizes]
-    lines = {"seed's kernels, without SortCols": line("printed", without_sort), "with SortCols": line("printed", whole),
-             "all improvements, without SortCols": line("together", without_sort)}
-    lines.update({NAMES[name] + (", unsorted" if name == "smmp" else ""): line(name, without_sort) for name in BESIDE})
-    lines[NAMES["gpu"] + " (sorted)"] = line("gpu", whole)
+def product_lines(line):
+    """Returns {label: line(method, value)} of the products' figures. Only Spry's product includes a sort."""
+    lines = {NAMES[name]: line(name, without_sort) for name in ("printed", "repaired", "together", *BESIDE)}
+    lines["SMMP, unsorted"] = lines.pop(NAMES["smmp"])
+    lines[SORTED] = line("gpu", whole)
     return lines
 
 
 def product_figure(report, points, number, title, density, least=0, most=1 << 30):
-    sizes = [size for size in points.sizes(density) if least <= size <= most]
-    panels(report, f"figure{number}", f"Figure {number}: {title}",
-           lambda kind: product_lines(points, density, kind, sizes))
+    def series(kind):
+        return product_lines(lambda name, value: [point for point in points.line(density, kind, name, value)
+                                                  if least <= point[0] <= most])
+    panels(report, f"figure{number}", f"Figure {number}: {title}, without SortCols", series)
 
 
 def density_figure(report, points):
@@ -81,24 +97,26 @@ def density_figure(report, points):
         def line(name, value):
             found = [(density, value(points.at(density, 4096, kind, name))) for density in points.densities()]
             return [(density, ms) for density, ms in found if ms]
-        lines = {"seed's kernels, without SortCols": line("printed", without_sort),
-                 "with SortCols": line("printed", whole),
-                 "all improvements, without SortCols": line("together", without_sort)}
-        lines.update({NAMES[name]: line(name, without_sort) for name in BESIDE})
-        lines[NAMES["gpu"] + " (sorted)"] = line("gpu", whole)
-        return lines
-    panels(report, "figure10", "Figure 10: 4096 x 4096 matrix multiplication", series, "density")
+        return product_lines(line)
+    panels(report, "figure10", "Figure 10: 4096 x 4096 matrix multiplication, without SortCols", series, "density")
 
 
 def size_figure(report, points):
-    """Adds figure 11: times of the seed's kernels by size, one line per density."""
-    def series(kind):
-        lines = {}
-        for density in (HIGH, MEDIUM, LOW):
-            lines[f"density {density:.0e}"] = points.line(density, kind, "printed", without_sort)
-            lines[f"{density:.0e}, all improvements"] = points.line(density, kind, "together", without_sort)
-        return lines
-    panels(report, "figure11", "Figure 11: GPU MM size comparison, without SortCols", series)
+    """Adds figure 11: times of the seed's kernels by size, one panel per type and density."""
+    def draw(*axes):
+        for place, axis in enumerate(axes):
+            (kind, text), density = TYPES[place // 3], (HIGH, MEDIUM, LOW)[place % 3]
+            lines = {NAMES[name]: points.line(density, kind, name, without_sort)
+                     for name in ("printed", "repaired", "together")}
+            lines[SORTED] = points.line(density, kind, "gpu", whole)
+            figures.lines(axis, lines, "rows", "ms")
+            in_powers(axis)
+            axis.tick_params(axis="x", labelsize=7)
+            axis.set_title(f"{density:.0e}, {text}", fontsize=8)
+            if place > 0 and axis.get_legend():
+                axis.get_legend().remove()
+    add_figure(report, "figure11", "Figure 11: GPU MM size comparison, without SortCols", draw, rows=2, columns=3,
+               size=(10, 6.4))
 
 
 def stages_figure(report, points):
@@ -107,7 +125,7 @@ def stages_figure(report, points):
 
     def draw(*axes):
         for place, axis in enumerate(axes):
-            density, name = (HIGH, MEDIUM, LOW)[place % 3], ("printed", "together")[place // 3]
+            density, name = (HIGH, MEDIUM, LOW)[place % 3], ("printed", "repaired", "together")[place // 3]
             records = [(size, points.at(density, size, "f32", name)) for size in points.sizes(density)]
             records = [(size, record) for size, record in records if stage_sum(record)]
             left, sums = [0.0] * len(records), [stage_sum(record, "convert") for _, record in records]
@@ -122,23 +140,25 @@ def stages_figure(report, points):
             axis.set_title(f"{NAMES[name]}, {density:.0e} (float)", fontsize=8)
             axis.set_xlabel("share of the stages, %")
             axis.grid(axis="y", visible=False)
-            if place == 4 and records:
+            if place == 7 and records:
                 axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=4, fontsize=7)
-    report.figure("figure11-stages", "Figure 11: the stages of the seed's kernels", draw, rows=2, columns=3,
-                  size=(10, 6.4))
+    add_figure(report, "figure11-stages", "Figure 11: the stages of the seed's kernels", draw, rows=3, columns=3,
+               size=(10, 9))
 
 
 # ---- tables -------------------------------------------------------------------------------------------------------
 
 
 def times_table(report, points, kind, text):
-    columns = ["density", "rows", "products", "seed's kernels without SortCols", "with SortCols",
-               "resetting what was touched, without SortCols", "all improvements without SortCols",
-               "with SortCols", "older method", "SMMP unsorted", "SMMP", "SciPy", "Octave (double)",
-               "array of all columns", "rows times columns, CPU", "cuSPARSE", "Spry, GPU", "Spry, CPU"]
-    wanted = (("printed", without_sort), ("printed", whole), ("reset", without_sort), ("together", without_sort),
-              ("together", whole), ("older", whole), ("smmp", without_sort), ("smmp", whole), ("scipy", whole),
-              ("octave", whole), ("dense", whole), ("dot", whole), ("cusparse", whole), ("gpu", whole), ("cpu", whole))
+    columns = ["density", "rows", "products", "as printed without SortCols", "with SortCols",
+               "repaired without SortCols", "resetting what was touched, without SortCols",
+               "all improvements without SortCols", "with SortCols", "older method", "SMMP unsorted", "SMMP", "SciPy",
+               "Octave (double)", "array of all columns", "rows times columns, CPU", "cuSPARSE", "Spry, GPU",
+               "Spry, CPU"]
+    wanted = (("printed", without_sort), ("printed", whole), ("repaired", without_sort), ("reset", without_sort),
+              ("together", without_sort), ("together", whole), ("older", whole), ("smmp", without_sort),
+              ("smmp", whole), ("scipy", whole), ("octave", whole), ("dense", whole), ("dot", whole),
+              ("cusparse", whole), ("gpu", whole), ("cpu", whole))
     rows = []
     for density, size in points.keys():
         record = points.at(density, size, kind, "smmp")
@@ -151,7 +171,7 @@ def stages_table(report, points):
     rows = []
     for density, size in points.keys():
         for kind, text in TYPES:
-            for name in ("printed", "reset", "together", "older", "smmp"):
+            for name in ("printed", "repaired", "reset", "together", "older", "smmp"):
                 record = points.at(density, size, kind, name)
                 if stage_sum(record):
                     rows.append([density, size, text, NAMES[name], *(stage(record, one) for one in STAGES),
@@ -176,7 +196,8 @@ def conversion_table(report, loads):
     report.table("conversion", "Figures 1 and 7: ms of loading, and of loading and conversion (float)",
                  ["density", "rows", "entries", "load", "load and conversion, CPU", "conversion / load, %",
                   "conversion on the GPU", "this / load, %"], rows,
-                 "Load: reading a Matrix Market file from the page cache. Conversion: B from rows to columns.")
+                 "Load: reading a Matrix Market file from the page cache, the median of three. Conversion: B from rows "
+                 "to columns.")
 
 
 def spread_table(report, results):
@@ -193,45 +214,54 @@ def spread_table(report, results):
 
 
 class Ways:
-    """Kernels with parameters on one matrix and type: ms without SortCols, and speed-ups over the printed kernel."""
+    """Kernels with parameters on one matrix, in float: ms without SortCols, and speed-ups over the repaired kernels in
+    their form with parameters."""
 
-    def __init__(self, results, matrix, kind):
-        self.records = {r["kernel"]: r for r in results.timed(matrix="ways " + matrix, type=kind)}
+    def __init__(self, records, matrix):
+        self.records = {r["kernel"]: r for r in records if r["matrix"] == "ways " + matrix and r["type"] == "f32"}
 
     def ms(self, kernel):
         return without_sort(self.records.get(kernel))
 
     def gain(self, kernel):
-        """Returns the speed-up over the printed kernel; None if one of the two kernels did not run."""
-        own, printed = self.ms(kernel), self.ms(measure.PRINTED)
-        return printed / own if own and printed else None
+        """Returns the speed-up over measure.BASE; None if one of the two kernels did not run."""
+        own, base = self.ms(kernel), self.ms(measure.BASE)
+        return base / own if own and base else None
 
     def sort_gain(self, kernel):
-        """Returns the speed-up of SortCols over the printed kernel; None if one of the two kernels did not run."""
-        own, printed = (stage(self.records.get(name), "sort") for name in (kernel, measure.PRINTED))
-        return printed / own if own and printed else None
+        """Returns the speed-up of SortCols over measure.BASE; None if one of the two kernels did not run."""
+        own, base = (stage(self.records.get(name), "sort") for name in (kernel, measure.BASE))
+        return base / own if own and base else None
+
+    def name(self, matrix):
+        """Returns the matrix's name with its density, for pictures and tables."""
+        record = next(iter(self.records.values()))
+        return f"{matrix} ({record['nnz'] / record['rows'] ** 2:.0e})"
 
 
-def ways_matrices(results):
-    return sorted({r["matrix"].removeprefix("ways ") for r in results.records if r["matrix"].startswith("ways ")})
+def all_ways(records):
+    """Returns {matrix: Ways}."""
+    names = sorted({r["matrix"].removeprefix("ways ") for r in records if r["matrix"].startswith("ways ")})
+    return {matrix: Ways(records, matrix) for matrix in names}
 
 
-def ways_table(report, results, matrices):
-    for kind, text in TYPES:
-        ways = [Ways(results, matrix, kind) for matrix in matrices]
-        rows = [["as printed", "-"] + [w.ms(measure.PRINTED) for w in ways]]
-        for what, settings in measure.WAYS.items():
-            of_sort = what == "threads of SortCols"
-            for setting in settings:
-                kernel = f"{measure.PRINTED}:{setting}"
-                rows.append([what, setting] + [(w.sort_gain if of_sort else w.gain)(kernel) for w in ways])
-        rows.append(["all together", "-"] + [w.gain(measure.TOGETHER) for w in ways])
-        rows += [["all together", setting] + [w.gain(f"{measure.TOGETHER}:{setting}") for w in ways]
-                 for setting in measure.TOGETHER_WAYS]
-        report.table(f"improvements-{kind}", f"The improvements of section 6, {text}", ["what", "setting", *matrices],
-                     rows, "First row: ms of the printed kernels without SortCols. Other rows: speed-up over it. "
-                     "Rows 'threads of SortCols': speed-up of this stage over its default, which depends on the "
-                     "longest row.")
+def ways_table(report, ways):
+    every = list(ways.values())
+    rows = [["ms of the kernels with parameters", "-"] + [w.ms(measure.BASE) for w in every]]
+    rows += [[f"ms of the listings {what}", "-"] + [w.ms(kernel) for w in every]
+             for what, kernel in (("as printed", measure.PRINTED), ("repaired", measure.REPAIRED))]
+    for what, settings in measure.WAYS.items():
+        of_sort = what == "threads of SortCols"
+        for setting in settings:
+            kernel = f"{measure.BASE}:{setting}"
+            rows.append([what, setting] + [(w.sort_gain if of_sort else w.gain)(kernel) for w in every])
+    rows += [["all together", setting or "-"] + [w.gain(":".join(filter(None, (measure.TOGETHER, setting))))
+                                                 for w in every] for setting in ("", *measure.TOGETHER_WAYS)]
+    report.table("improvements", "The improvements of section 6, float", ["what", "setting", *(
+        w.name(m) for m, w in ways.items())], rows,
+                 "First rows: ms without SortCols. Other rows: speed-up over the kernels with parameters, whose "
+                 "defaults are the repaired listings. Rows 'threads of SortCols': speed-up of this stage over its "
+                 "default, which depends on the longest row.")
 
 
 def number_in(setting):
@@ -239,44 +269,40 @@ def number_in(setting):
     return int(setting.split(":")[0].partition("=")[2])
 
 
-def ways_figure(report, results, matrices):
+def ways_figure(report, ways):
     varied = [what for what in measure.WAYS if what != "entries cleared"]
 
     def draw(*axes):
         for axis, what in zip(axes, varied):
             series = {}
-            for matrix in matrices:
-                ways = Ways(results, matrix, "f32")
-                value = ways.sort_gain if what == "threads of SortCols" else ways.gain
-                line = [(number_in(setting), value(f"{measure.PRINTED}:{setting}")) for setting in measure.WAYS[what]]
-                series[matrix] = [(x, y) for x, y in line if y]
-            figures.lines(axis, series, what, "times as fast as printed", logs="x")
+            for matrix, of in ways.items():
+                value = of.sort_gain if what == "threads of SortCols" else of.gain
+                line = [(number_in(setting), value(f"{measure.BASE}:{setting}")) for setting in measure.WAYS[what]]
+                series[of.name(matrix)] = [(x, y) for x, y in line if y]
+            figures.lines(axis, series, what, "times as fast as repaired", logs="x")
             in_powers(axis)
             if axis.get_legend():
                 axis.axhline(1, color="black", linewidth=0.6)
                 axis.set_ylim(bottom=0)
-            if axis.get_legend():
                 axis.get_legend().remove()
         for axis in axes[len(varied):]:
             axis.axis("off")
-            axis.legend(*axes[0].get_legend_handles_labels(), loc="center")
-    report.figure("improvements", "The improvements, each by itself, on even and irregular matrices (float)", draw,
-                  rows=2, columns=4, size=(13, 6))
+            axis.legend(*axes[0].get_legend_handles_labels(), loc="center", title="rows (density)")
+    add_figure(report, "improvements", "Each improvement by itself, on even and irregular matrices (float)", draw,
+               rows=2, columns=4, size=(13, 6))
 
 
-def together_figure(report, results, matrices):
-    kernels = {"as printed": measure.PRINTED, "reset": measure.RESET, "4 rows per block": measure.PRINTED + ":rows=4",
-               "4 rows claimed": measure.PRINTED + ":claim=4", "64 threads": measure.PRINTED + ":lanes=64",
+def together_figure(report, ways):
+    kernels = {"as printed": measure.PRINTED, "reset": measure.RESET, "4 rows per block": measure.BASE + ":rows=4",
+               "4 rows claimed": measure.BASE + ":claim=4", "64 threads": measure.BASE + ":lanes=64",
                "all together": measure.TOGETHER}
 
-    def draw(*axes):
-        for axis, (kind, text) in zip(axes, TYPES):
-            ways = [Ways(results, matrix, kind) for matrix in matrices]
-            figures.bars(axis, matrices, {label: [w.gain(kernel) for w in ways] for label, kernel in kernels.items()},
-                         "times as fast as printed")
-            axis.set_title(text, fontsize=8)
-            legend_below(axis, 3)
-    report.figure("together", "The improvements together", draw, columns=2, size=(9, 4.4))
+    def draw(axis):
+        figures.bars(axis, [of.name(matrix) for matrix, of in ways.items()],
+                     {label: [of.gain(kernel) for of in ways.values()] for label, kernel in kernels.items()},
+                     "times as fast as repaired", log=True)
+        axis.axhline(1, color="black", linewidth=0.6)
+    add_figure(report, "together", "The improvements together, matrices by rows (density), float", draw, size=(8, 4.4))
 
 
 # ---- all ------------------------------------------------------------------------------------------------------------
@@ -304,17 +330,24 @@ def checks(report, points, results):
                     "in a ratio are from one machine.")
 
 
+def margins(results):
+    """Returns the margins of products and of improvements."""
+    jobs = {record["job"] for record in results.records}
+    ways = {job for job in jobs if job.startswith("ways ")}
+    return [results.margin(field="time_us", format="csr", job=names) for names in (jobs - ways, ways)]
+
+
 def report(results, out):
     """Adds everything to `out`, a common.report.Report."""
-    points, loads = Points(results), Points(results, "load ")
+    points, loads, margin = Points(results), Points(results, "load "), margins(results)
     checks(out, points, results)
-    conversion_figure(out, loads, 1, HIGH)
+    conversion_figure(out, loads, 1, HIGH, margin[0])
     count_figure(out, points, 2, MEDIUM)
     product_figure(out, points, 3, f"small MM speed comparison, {HIGH:.0e} up to {SMALL} rows", HIGH, most=SMALL)
     product_figure(out, points, 4, f"high density MM speed comparison, {HIGH:.0e}", HIGH, least=SMALL // 4)
     product_figure(out, points, 5, f"medium density MM speed comparison, {MEDIUM:.0e}", MEDIUM)
     product_figure(out, points, 6, f"low density MM speed comparison, {LOW:.0e}", LOW)
-    conversion_figure(out, loads, 7, MEDIUM)
+    conversion_figure(out, loads, 7, MEDIUM, margin[0])
     count_figure(out, points, 8, HIGH)
     product_figure(out, points, 9, f"{HIGH:.0e} density matrix multiplication", HIGH)
     density_figure(out, points)
@@ -325,9 +358,9 @@ def report(results, out):
     stages_table(out, points)
     conversion_table(out, loads)
     spread_table(out, results)
-    matrices = ways_matrices(results)
-    if matrices:
-        ways_table(out, results, matrices)
-        ways_figure(out, results, matrices)
-        together_figure(out, results, matrices)
-    claims.add(out, points, loads, {kind: {m: Ways(results, m, kind) for m in matrices} for kind, _ in TYPES})
+    ways, again = all_ways(results.records), all_ways(results.repeats)
+    if ways:
+        ways_table(out, ways)
+        ways_figure(out, ways)
+        together_figure(out, ways)
+    claims.add(out, points, loads, (ways, again), margin)

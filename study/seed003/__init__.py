@@ -199,7 +199,8 @@ def add_sweep(report, both):
             products = both[kind]
             series = {SHORT[kernel]: [(length, products.an_entry(name, kernel)) for length, name in products.sweep()
                                       if products.an_entry(name, kernel)] for kernel in rows.KERNELS}
-            figures.lines(area, series, f"entries a row, {kind}", "ns an entry")
+            figures.lines(area, series, "entries per row", "ns per entry")
+            area.set_title(f"Time per entry of bands, {kind}", fontsize=8)
     if both["f32"].sweep():
         report.figure("row-length", "Time per entry by the row length (a diagonal, then bands)", draw, columns=2,
                       size=(9, 3.6))

@@ -261,7 +261,8 @@ def add_fill_in(report, results):
                       for order in dict.fromkeys(r["order"] for r in ours)}
             series["A"] = [(r["rows"], r["matrix_bytes"]) for r in ours]
             series["CG (A in CSR)"] = [(r["rows"], r["cg_bytes"]) for r in ours]
-            figures.lines(area, series, f"rows of the grid's matrix, {dimensions} dimensions", "bytes")
+            figures.lines(area, series, "rows of the grid's matrix", "bytes")
+            area.set_title(f"Memory on grids of {dimensions} dimensions", fontsize=8)
     report.figure("fill-in", "Memory of elimination and of conjugate gradients", draw, columns=2, size=(9, 3.6),
                   on="cpu", jobs="fill-in")
 

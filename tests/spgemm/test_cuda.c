@@ -87,7 +87,7 @@ static void ways_of_the_seed(void **unused)
         "spgemm_seed_getvals_cuda:claim=5:blocks=32:sort=256",
         "spgemm_seed_getvals_cuda:reset=touched:sort=128",
         "spgemm_seed_getvals_cuda:reset=printed",
-        "spgemm_seed_getvals_cuda:reset=printed:rows=4:claim=2",
+        "spgemm_seed_getvals_cuda:reset=repaired:blocks=2:sort=32",
         "spgemm_seed_getvals_cuda:reset=touched:rows=16:lanes=8:claim=3",
         "spgemm_seed_together_cuda:lanes=64:rows=16",
         "spgemm_seed_together_cuda:reset=all:claim=0:count=128:rows=1",
@@ -102,6 +102,8 @@ static void wrong_ways(void **unused)
     static const char *const cases[][2] = {
         {"spgemm_seed_getvals_cuda:rows=8:lanes=256", "rows times lanes is 2048, expected at most 1024"},
         {"spgemm_seed_getvals_cuda:rows=32:count=64", "rows times count is 2048, expected at most 1024"},
+        {"spgemm_seed_getvals_cuda:reset=printed:rows=4", "rows, lanes, count or claim with a listing's reset"},
+        {"spgemm_seed_together_cuda:reset=repaired", "rows, lanes, count or claim with a listing's reset"},
         {"spgemm_seed_together_cuda:rows=33", "expected rows=NUMBER from 1 to 32"},
         {"spgemm_seed_together_cuda:lanes=5", "expected lanes=WORD"},
         {"spgemm_seed_older_cuda:rows=1", "expected none"},
@@ -140,6 +142,7 @@ static int same_numbers(const spry_matrix *C, const spry_matrix *D)
 static void seeds_of_irregular_rows(void **unused)
 {
     static const char *const names[] = {"spgemm_seed_older_cuda", "spgemm_seed_getvals_cuda",
+                                        "spgemm_seed_getvals_cuda:reset=printed",
                                         "spgemm_seed_getvals_cuda:rows=4:lanes=16:claim=2",
                                         "spgemm_seed_together_cuda"};
     uint64_t state = 23;
