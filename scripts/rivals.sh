@@ -9,7 +9,7 @@ usage: scripts/rivals.sh [--arch NAME] [--csr5 FOLDER|URL] [--kokkos FOLDER|URL]
 
 Clones two projects at pinned commits into .peers/rivals and builds what their products of a sparse matrix need:
     CSR5 by its authors (MIT), and Kokkos with Kokkos Kernels (Apache 2.0 with LLVM exception)
-for the CPU, and for NVIDIA GPUs if nvcc is found. Takes three minutes on two cores. The next build of Spry has the
+for the CPU, and for NVIDIA GPUs if nvcc is found. This takes three minutes on two cores. The next build of Spry has the
 peers csr5_authors_cpu, csr5_authors_cuda, kokkos_kernels_cpu and kokkos_kernels_cuda.
 
     --arch NAME   Kokkos's name of the GPU architecture: HOPPER90 (default), AMPERE80, ADA89, ...
@@ -43,7 +43,7 @@ done
 
 cd "$(dirname "$0")/.."
 folder=$PWD/.peers/rivals
-nvcc=${CUDACXX:-$(command -v nvcc || true)}
+nvcc=${CUDACXX:-$(command -v nvcc || command -v /usr/local/cuda/bin/nvcc || true)}
 mkdir -p "$folder"
 rm -f "$folder/versions.cmake"
 
@@ -132,7 +132,7 @@ get csr5 "$csr5" $csr5_commit
 get kokkos "$kokkos" $kokkos_commit
 get kokkos-kernels "$kokkos_kernels" $kokkos_kernels_commit
 edit_csr5
-build_kokkos cpu -DKokkos_ENABLE_OPENMP=ON -DKokkos_ARCH_NATIVE=ON
+build_kokkos cpu -DKokkos_ENABLE_OPENMP=ON
 if [ -n "$nvcc" ]; then
     release=$("$nvcc" --version | sed -n 's/.*release \([0-9]*\).*/\1/p')
     if [ "$release" -ge 13 ]; then edit_kokkos; fi

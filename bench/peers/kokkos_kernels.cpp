@@ -14,6 +14,7 @@
 
 #include <exception>
 #include <stdint.h>
+#include <stdlib.h>
 
 namespace {
 
@@ -24,10 +25,22 @@ constexpr bool on_gpu = true;
 #define DEVICE "cuda"
 #define TITLE "Kokkos Kernels SPMV_NATIVE, CUDA"
 
-/* Returns an instance that works in the default stream. */
+space *shared_instance; /* works in the default stream */
+
 space space_for(int)
 {
-    return space(static_cast<cudaStream_t>(nullptr));
+    return *shared_instance;
+}
+
+void start_instance()
+{
+    shared_instance = new space(static_cast<cudaStream_t>(nullptr));
+}
+
+void end_kokkos()
+{
+    delete shared_instance;
+    Kokkos::finalize();
 }
 #else
 using space = Kokkos::OpenMP;
@@ -40,6 +53,15 @@ constexpr bool on_gpu = false;
 space space_for(int threads)
 {
     return space(threads);
+}
+
+void start_instance()
+{
+}
+
+void end_kokkos()
+{
+    Kokkos::finalize();
 }
 #endif
 
@@ -100,6 +122,8 @@ void start_kokkos(spry_peer_cost *cost)
     if (Kokkos::is_initialized()) return;
     const double start = now_us();
     Kokkos::initialize(Kokkos::InitializationSettings().set_disable_warnings(true));
+    start_instance();
+    atexit(end_kokkos);
     cost->startup_us = now_us() - start;
 }
 
