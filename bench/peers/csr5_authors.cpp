@@ -30,7 +30,7 @@ static std::ostream silent(nullptr);
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wall"
 #pragma GCC diagnostic ignored "-Wextra"
-#include "anonymouslib_avx2.h"
+#include <anonymouslib_avx2.h>
 #pragma GCC diagnostic pop
 #undef cout
 #undef printf

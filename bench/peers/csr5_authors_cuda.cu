@@ -32,7 +32,7 @@ static cudaError_t first_error;
 /* The authors' conversion prints its times to standard output, which has the benchmark's records. */
 static std::ostream silent(nullptr);
 #define cout silent
-#include "anonymouslib_cuda.h"
+#include <anonymouslib_cuda.h>
 #undef cout
 
 namespace {
