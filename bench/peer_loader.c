@@ -13,13 +13,14 @@ static const struct {
     const char *module, *kernel, *format, *device;
     bench_factor factor;
 } expected[] = {{"plain", "csr_plain", "csr", "cpu", BY_A_VECTOR},
-                {"csr5", "csr5", "csr", "cpu", BY_A_VECTOR},
                 {"eigen", "eigen_csr", "csr", "cpu", BY_A_VECTOR},
                 {"mkl", "mkl_csr", "csr", "cpu", BY_A_VECTOR},
                 {"mkl", "mkl_csr_optimized", "csr", "cpu", BY_A_VECTOR},
                 {"mkl", "mkl_csc", "csc", "cpu", BY_A_VECTOR},
                 {"mkl", "mkl_coo", "coo", "cpu", BY_A_VECTOR},
                 {"mkl", "mkl_bsr", "bsr", "cpu", BY_A_VECTOR},
+                {"csr5_authors", "csr5_authors_cpu", "csr", "cpu", BY_A_VECTOR},
+                {"kokkos_kernels", "kokkos_kernels_cpu", "csr", "cpu", BY_A_VECTOR},
                 {"rsb", "librsb", "csr", "cpu", BY_A_VECTOR},
                 {"rsb", "librsb_tuned", "csr", "cpu", BY_A_VECTOR},
                 {"cusparse", "cusparse_csr_alg1", "csr", "cuda", BY_A_VECTOR},
@@ -31,6 +32,8 @@ static const struct {
                 {"cusparse", "cusparse_bsr", "bsr", "cuda", BY_A_VECTOR},
                 {"cusparse", "cusparse_spmvop_alg1", "csr", "cuda", BY_A_VECTOR},
                 {"cusparse", "cusparse_spmvop_alg2", "csr", "cuda", BY_A_VECTOR},
+                {"csr5_authors_cuda", "csr5_authors_cuda", "csr", "cuda", BY_A_VECTOR},
+                {"kokkos_kernels_cuda", "kokkos_kernels_cuda", "csr", "cuda", BY_A_VECTOR},
                 {"cusparse", "cusparse_spmm_csr_alg1", "csr", "cuda", BY_COLUMNS},
                 {"cusparse", "cusparse_spmm_csr_alg2", "csr", "cuda", BY_COLUMNS},
                 {"cusparse", "cusparse_spmm_csr_alg3", "csr", "cuda", BY_COLUMNS},
@@ -161,8 +164,8 @@ static int load_module(bench_peers *peers, const char *name)
     snprintf(path, sizeof path, "%s/%s%s%s", peers->folder, prefix, name, ending);
     if (access(path, F_OK) != 0) {
         snprintf(reason, sizeof reason,
-                 "there is no peer module in %.200s: './quickstart --peers' builds it in build/peers; set "
-                 "SPRY_PEER_DIR to that folder",
+                 "there is no peer module in %.200s: './quickstart --peers' builds it in build/peers (CSR5 and Kokkos: "
+                 "after scripts/rivals.sh); set SPRY_PEER_DIR to that folder",
                  peers->folder);
         return add_missing(peers, name, reason);
     }
