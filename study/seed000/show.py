@@ -177,15 +177,20 @@ def table9(report, types, results):
 # ---- figures ----------------------------------------------------------------------------------------------------
 
 
+def title_above_legend(axis, title):
+    """Sets the title. Moves the legend above the axes, so that it does not cover points."""
+    axis.set_title(title, fontsize=8, pad=20)
+    if axis.get_legend():
+        axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncol=3)
+
+
 def distributions(report, types):
     for name, title, kernels in FIGURES:
         def draw(*axes, kernels=kernels):
             for place, axis in enumerate(axes):
                 kernel, (s, (_, kind)) = getattr(PRINTED, kernels[place // 2]), list(zip(types, TYPES))[place % 2]
                 figures.distribution(axis, s.values(kernel, s.set_of(kernel, LIMITS[0])), "speed-up over one thread")
-                axis.set_title(f"{short(kernel)} ({kind})", fontsize=8, pad=20)
-                if axis.get_legend():  # the legend is placed above the bars, so that it does not cover them
-                    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncol=2)
+                title_above_legend(axis, f"{short(kernel)} ({kind})")
         report.figure(name, title, draw, rows=len(kernels), columns=2, size=(7, 2.8 * len(kernels)))
 
 
@@ -196,7 +201,7 @@ def beaten_figure(report, types):
             series = {short(k): [(max(s.mean_row(m), 0.1), s.of(k, m)) for m in beaten if s.has(k, m)]
                       for k in (PRINTED.scalar, PRINTED.vector, PRINTED.adaptive)}
             figures.scatter(axis, series, "mean entries per row", "speed-up over one thread")
-            axis.set_title(f"where CSR-Scalar beats CSR-Vector ({kind})", fontsize=8)
+            title_above_legend(axis, f"Where CSR-Scalar beats CSR-Vector ({kind})")
     report.figure("figure5cd", "Figure 5 (c, d): the matrices on which CSR-Scalar beats CSR-Vector", draw, columns=2,
                   size=(8, 3.4))
 
@@ -207,7 +212,7 @@ def coo_figure(report, types):
             series = {short(k): [(max(s.mean_row(m), 0.1), s.of(k, m)) for m in s.matrices
                                  if s.has(k, m)] for k in (PRINTED.coo, OURS.coo) if k in s.kernels}
             figures.scatter(axis, series, "mean entries per row", "speed-up over one thread")
-            axis.set_title(f"COO by the mean row ({kind})", fontsize=8)
+            title_above_legend(axis, f"COO by the mean row ({kind})")
     report.figure("figure7-coo", "Figure 7: COO's speed-up against the mean row", draw, columns=2, size=(8, 3.4))
 
 
