@@ -2,6 +2,7 @@
 import math
 import os
 import statistics
+import textwrap
 
 # Okabe and Ito's colours without yellow, which is hard to see on paper.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#7f7f7f")
@@ -38,7 +39,7 @@ def style(index):
 
 def save(figure, folder, name, note):
     """Writes NAME.svg and NAME.png, with the note (machine, date, command) below the figure."""
-    figure.supxlabel(note, fontsize=6, color="#555555")
+    figure.supxlabel(textwrap.fill(note, int(20 * figure.get_figwidth())), fontsize=6, color="#555555")
     os.makedirs(folder, exist_ok=True)
     figure.savefig(os.path.join(folder, name + ".svg"), metadata={"Date": None})
     figure.savefig(os.path.join(folder, name + ".png"), metadata={"Software": None})

@@ -11,7 +11,8 @@
  * Source: Evtushenko 2019, listings 4 and 5. The document does not state NNZ_PER_WG; its source has 64.
  * Differences from the document: y = alpha*A*x + beta*y. A row block has at most NNZ_PER_WG rows, because the document
  *       does not state how rows without entries are grouped. CSR-Vector and CSR-VectorL, which the document does not
- *       list, add by shuffles within a warp, and then in shared memory.
+ *       list, add by shuffles within a warp, and then in shared memory. The document allows more than one block per
+ *       long row, with atomic additions; here, as in the author's program, one block multiplies it.
  */
 #include "device/cuda/reduce.cuh"
 

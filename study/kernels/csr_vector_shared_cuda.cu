@@ -8,6 +8,8 @@
  * Cost: bytes of CSR. In rows much shorter than 32 entries, most lanes are idle. A row needs five reads and writes of
  *       shared memory, where csr_vector_cuda needs five shuffles. The kernel exists only for comparison.
  * Source: Meister 2013, CSR kernel 2 with "reduce"; Bell and Garland 2008, 4.3.
+ * Differences from the tutorial: y = alpha*A*x + beta*y. Entries of a pattern are 1. __syncwarp. A lane sums in a
+ *       register instead of in shared memory, and its loads of A do not stay in the first-level cache.
  */
 #include "device/cuda/cuda_common.cuh"
 

@@ -7,7 +7,9 @@
  * Cost: bytes of CSR and 8 bytes per group. Each addition of a row waits for the previous one, so only short rows are
  *       fast. Small groups add loop overhead; large groups are distributed unevenly.
  * Source: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, listing 1 and section 5.2 (static
- *         schedule), with alpha and beta.
+ *         schedule).
+ * Differences from the listing: y = alpha*A*x + beta*y; entries of a pattern are 1; threads of the library's pool
+ *         replace OpenMP's.
  */
 #ifndef SPRYI_TEMPLATE
 #include "formats/csrk/csrk.h"

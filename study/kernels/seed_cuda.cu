@@ -23,7 +23,7 @@
  *   If the number of columns is a power of 16, the listing begins with a digit that is always 0. Only reset=printed and
  *   reset=repaired have this pass.
  *   Buckets are filled from their fronts, in the order of digits, instead of from their ends. The queue counts buckets
- *   and takes remainders, instead of wrapping its ends. Nothing is added after the last digit.
+ *   and takes remainders, instead of wrapping its ends. It is not cleared. Nothing is added after the last digit.
  * Differences of GetNNZ and GetVals with other settings, in addition to seed_listings.cuh: threads stride by their
  *   number, all counts are added up, and counts are kept in registers. Branches replace the selected addresses. The
  *   first product of an entry is stored, so C's values are not cleared. Barriers depend on the group's size.

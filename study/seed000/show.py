@@ -225,7 +225,7 @@ def what_was_measured(report, types):
     report.heading("What was measured")
     report.text(f"{len(matrices)} matrices from {LIMITS[0]} entries on: {len(matrices) - len(real)} generated, {twins} "
                 f"of them of a twin's kind; {len(real)} real"
-                f"{': ' if real else ''}{', '.join(real)}. study/seed000/matrices.tsv has the sources of real matrices.")
+                f"{': ' if real else ''}{', '.join(real)}. Sources of real matrices: study/seed000/matrices.tsv.")
 
 
 def trials(report, types):

@@ -4,7 +4,7 @@ import statistics
 from common import numbers
 from common.report import CONFIRMED, NOT_COMPARABLE, REFUTED, VARIANT, verdict
 from seed002 import measure
-from seed002.points import NAMES, outliers, stage, whole, without_sort
+from seed002.points import NAMES, kernels_only, outliers, stage, whole, without_sort
 
 HIGH, MEDIUM, LOW = 1e-3, 1e-4, 1e-5
 MATLAB = "Octave, which has only double, replaces Matlab"
@@ -60,15 +60,21 @@ class Claims:
         return self.points.ratios(density, "f32", (above, value), (below, own))
 
     def compare(self, item, text, density, rival, rule, why, most=1 << 30):
-        """Adds a claim on rule([(size, time of the rival / time of the seed's kernels)]), up to `most` rows."""
+        """Adds a claim on rule([(size, time of the rival / time of the seed's kernels)]), up to `most` rows. It is
+        decided only if whole products and the kernels alone give the same verdict."""
         of = {name: [pair for pair in self.ratios(density, rival, name) if pair[0] <= most]
               for name in ("printed", "repaired", "gpu")}
         if not of["printed"]:
             self.missing(item, text)
             return
-        what = f"time of {NAMES[rival]} / time"
-        self.report.claim(item, text, f"{what} as printed, by number of rows: {told(of['printed'])}; with GetVals "
-                                      f"repaired: {told(of['repaired'])}", rule(of["printed"]), f"{why}. {self.rule}",
+        alone = [pair for pair in self.points.ratios(density, "f32", (rival, without_sort), ("printed", kernels_only))
+                 if pair[0] <= most]
+        what, held = f"time of {NAMES[rival]} / time", rule(of["printed"])
+        self.report.claim(item, text, f"{what} as printed, by number of rows: {told(of['printed'])}; by the kernels "
+                                      f"alone, without allocations ({rule(alone)}): {told(alone)}; with GetVals "
+                                      f"repaired: {told(of['repaired'])}",
+                          held if rule(alone) == held else NOT_COMPARABLE,
+                          f"{why}, by whole products and by the kernels alone. {self.rule}",
                           f"{rule(of['gpu'])}: {what} of {NAMES['gpu']}, sorted: {told(of['gpu'])}")
 
     def missing(self, item, text):

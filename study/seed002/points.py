@@ -55,6 +55,11 @@ def outliers(line, margin):
     return {size for (size, ms), (_, after) in zip(line, line[1:]) if ms > margin * after}
 
 
+def kernels_only(record):
+    """Returns the time of counting, scan and values in ms, without allocations and transfers."""
+    return stage_sum(record, "convert", "sort")
+
+
 def stage_sum(record, *left_out):
     """Returns the sum of the measured stages in ms, except those left out; None without measured stages."""
     told = [stage(record, name) for name in STAGES if name not in left_out]

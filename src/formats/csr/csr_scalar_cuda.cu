@@ -7,6 +7,7 @@
  *       sector is used.
  * Source: Evtushenko 2019, CSR-Scalar; Bell and Garland, Efficient sparse matrix-vector multiplication on CUDA, 2008,
  *         4.2.
+ * Differences from the listing: y = alpha*A*x + beta*y. Entries of a pattern are 1.
  */
 #include "device/cuda/cuda_common.cuh"
 

@@ -8,6 +8,7 @@
  * Cost: bytes of CSR, read in whole sectors if rows are as long as the group; log2(lanes) shuffles per row.
  * Source: Evtushenko 2019 and Meister 2013, CSR-Vector; Bell and Garland 2008, 4.3; groups smaller than a warp:
  *         Baskaran and Bordawekar 2009.
+ * Differences from the listings, with 32 lanes: y = alpha*A*x + beta*y. Entries of a pattern are 1.
  */
 #include "device/cuda/cuda_common.cuh"
 

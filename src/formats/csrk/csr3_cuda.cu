@@ -15,6 +15,8 @@
  *       most lanes idle.
  * Cost: bytes of CSR, 8 bytes per super-row and 8 bytes per super-super-row. In GPUSpMV-3 neighbouring threads read
  *       entries one row length apart, which suits short rows. Deterministic.
+ * Differences from the listings: y = alpha*A*x + beta*y; entries of a pattern are 1; loops over entries are unrolled by
+ *       four.
  * Source: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, listings 3 and 4. y[k] in the
  *         listings is taken to mean y[j], and the second sr_end of listing 3 to mean ssr_end. Shapes and cases: section
  *         4.1.

@@ -153,7 +153,7 @@ class Figures(unittest.TestCase):
             seed000.report(report.results, report)
         text = "\n".join(report.parts)
         for told in ("2 matrices from 10000 entries on: 1 generated, 1 of them of a twin's kind; 1 real: G3_circuit. "
-                     "study/seed000/matrices.tsv has the sources", "4 have fewer than 30 trials (at least 12)",
+                     "Sources of real matrices: study/seed000/matrices.tsv.", "4 have fewer than 30 trials (at least 12)",
                      "4 of them are the baseline", "is 30.0 % of its time in the median of 4 cases and over 25 % in 4 "
                      "cases. The spread of the other cases is 30.0 %",
                      "On 2 of 2 matrices the baseline takes over 10 % longer in float",
