@@ -1,7 +1,7 @@
 """Claims of the document and their verdicts: by its kernels as printed, with this library's kernels beside them."""
 from common.numbers import mean, rank_correlation
 from common.report import CONFIRMED, NOT_COMPARABLE, REFUTED, verdict
-from seed000.speedups import BLOCKS, LIMITS, OURS, PRINTED, SHARED, TYPES, changes, own, short
+from seed000.speedups import LIMITS, OURS, PRINTED, SHARED, TYPES, UNSTATED, changes, own, short
 
 LONG, EVEN = 32, 1.5  # LONG: mean row length that fills a warp; EVEN: largest longest / mean row length of even rows
 # Claims on averages: item, text, two kernels, and for each type 1 if the first kernel is faster in the document, -1 if
@@ -50,11 +50,10 @@ def _claim(report, types, item, text, names, judge, why):
     if not measured(PRINTED):
         return
     found, held = judge(PRINTED)
-    if "adaptive" in names:
-        for size, kernels in BLOCKS.items():
-            if measured(kernels):
-                other, its_verdict = judge(kernels)
-                found += f". Blocks of {size}: {its_verdict}, {other}"
+    for label, name, kernels in UNSTATED:
+        if name in names and measured(kernels):
+            other, its_verdict = judge(kernels)
+            found += f". {label}: {its_verdict}, {other}"
     changed = any(_kernel(OURS, name) != _kernel(PRINTED, name) for name in names)
     mine = "{1}: {0}".format(*judge(OURS)) if changed and measured(OURS) else "-"
     report.claim(item, text, found, held, f"{why}; margin {_told(f'{s.margin:.2f}' for s in types)}", mine)

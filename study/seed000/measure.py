@@ -56,6 +56,8 @@ VARIANTS = ("csr_vector_shared_cuda", "csr_adaptive_listing_cuda:nnz_per_wg=256"
             "csr_vector_cuda:lanes=8", "csr_adaptive_atomic_cuda", "csr_adaptive_cuda", "ell_slots_cuda",
             "coo_segmented_cuda", "coo_sliced_cuda:rows=128", "coo_sliced_cuda:rows=32", "scoo_shared_cuda",
             "hyb_atomic_cuda", "hyb_segmented_cuda")
+# HYB with the width of the author's program; measure() computes the width of each matrix.
+AUTHORS_HYB = "hyb_one_launch_cuda:width=author"
 CPU_KERNELS = ("csr_portable_cpu", "coo_portable_cpu", "ell_portable_cpu", "scoo_portable_cpu",
                "hyb_portable_cpu")
 MEMORY = 8 << 30
@@ -74,6 +76,22 @@ def _arguments(options):
             "--peers", "--kernels", ",".join([BASELINE, *kernels])]
 
 
+def _products(name, matrix, options):
+    """Creates a job that times all kernels on a matrix, each with the baseline."""
+    def measure(run):
+        info = run.lines("info", matrix)[0]
+        width = int(info["mean_row"] + 0.2 * (info["max_row"] - info["mean_row"]))
+        arguments, hyb = _arguments(options), f"hyb_one_launch_cuda:width={max(width, 1)}"
+        if options.device != "cpu":
+            arguments[-1] += "," + hyb
+        for record in run.lines("bench", matrix, *arguments):
+            record["matrix"] = name
+            if record["kernel"] == hyb:
+                record["kernel"] = AUTHORS_HYB
+            yield record
+    return common.Job(name, measure)
+
+
 def _structure(name, matrix):
     def measure(run):
         for record in run.lines("info", matrix, "--picture", "64"):
@@ -89,7 +107,7 @@ def jobs(options):
     files = {row["name"]: real.find(options.matrices, row["name"]) for row in real.listed("000")}
     matrices = {name: GENERATED[name] for name in QUICK} if options.quick else {
         **{name: path for name, path in files.items() if path}, **GENERATED}
-    found = [common.bench(name, matrix, *_arguments(options), label=name) for name, matrix in matrices.items()]
+    found = [_products(name, matrix, options) for name, matrix in matrices.items()]
     again = [common.repeat(job) for job in found[::1 if options.quick else REPEATED]]
     pictures = [_structure(name, matrices[name]) for name in (QUICK if options.quick else selected(matrices))]
     return found + again + pictures
