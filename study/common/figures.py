@@ -14,7 +14,7 @@ HATCHES = ("", "//", "..", "\\\\", "xx", "--", "++", "oo")
 def can_draw():
     try:
         import matplotlib  # noqa: F401
-    except ImportError:
+    except (ImportError, AttributeError):  # missing, or not usable with this NumPy
         return False
     return True
 

@@ -1,4 +1,5 @@
 """Jobs: short, independent parts of a study's measurements, which may run on different machines."""
+import fcntl
 import json
 import os
 import shlex
@@ -44,10 +45,12 @@ class Run:
         return process.stdout, process.returncode
 
     def lines(self, *arguments):
-        """Returns the JSON lines of `spry ARGUMENTS --json`. Exits if its status is neither 0 nor 1."""
+        """Returns the JSON lines of `spry ARGUMENTS --json`. Exits if its status is neither 0 nor 1, or without
+        lines."""
         text, status = self.call(*arguments, "--json")
-        if status not in (0, 1):
-            sys.exit(f"study/run: {self.command} ended with status {status}")
+        if status not in (0, 1) or not text.strip():
+            sys.exit(f"study/run: {machine.program()}: {self.command} ended with status {status}" +
+                     ("" if text.strip() else " and printed no JSON"))
         return [json.loads(line) for line in text.splitlines()]
 
 
@@ -81,25 +84,41 @@ def output_folder(options):
 
 def _envelope(options, run, job):
     return {"seed": options.seed, "job": job.name, "quick": bool(options.quick), "mock": run.mock,
-            "date": machine.today(), "machine": machine.describe(), "clocks": machine.clocks(),
-            "command": run.command}
+            "device": options.device, "real": bool(options.matrices), "date": machine.today(),
+            "machine": machine.describe(), "clocks": machine.clocks()}
 
 
 def _measure(options, run, job, file):
-    found = list(job.measure(run))
+    """Measures a job and writes its records, each with the command that printed it. A job without records remains to
+    be done."""
+    found = [(run.command, record) for record in job.measure(run)]
+    if not found:
+        print(f"study/run: note: {job.name}: no records with --device {options.device} on this machine",
+              file=sys.stderr)
+        return
     envelope = _envelope(options, run, job)
-    lines = [{**envelope, "record": record} for record in found] + [{**envelope, "done": True}]
+    lines = [{**envelope, "command": command, "record": record} for command, record in found]
+    lines.append({**envelope, "command": found[-1][0], "done": True})
     file.write("".join(json.dumps(line) + "\n" for line in lines))
     file.flush()
 
 
-def _cut_last_line(path):
-    """Removes an incomplete last line, which an interrupted run leaves."""
-    if not os.path.exists(path):
-        return
-    with open(path, "rb+") as file:
-        text = file.read()
-        file.truncate(text.rfind(b"\n") + 1)
+def _finished(options, path):
+    """Returns the names of the complete jobs of an interrupted run, and removes the lines of incomplete jobs."""
+    lines = records.read_lines(path)
+    wanted = {"seed": options.seed, "quick": bool(options.quick), "device": options.device,
+              "real": bool(options.matrices)}
+    for line in lines:
+        other = [name for name, value in wanted.items() if line.get(name, value) != value]
+        if other:
+            sys.exit(f"study/run: {path} has results of another run: its {other[0]} is {line[other[0]]}, now it is "
+                     f"{wanted[other[0]]}: use another folder")
+    done = records.finished(lines)
+    kept = [line for line in lines if (line["job"], line["machine"]["id"]) in done]
+    with open(path + ".part", "w", encoding="utf-8") as file:
+        file.write("".join(json.dumps(line) + "\n" for line in kept))
+    os.replace(path + ".part", path)
+    return {job for job, _ in done}
 
 
 def run(options, all_jobs, out):
@@ -110,19 +129,19 @@ def run(options, all_jobs, out):
     if twice:
         sys.exit(f"study/run: more than one job has the name {', '.join(sorted(twice))}")
     path = os.path.join(out, "records.jsonl")
-    lines = records.read_lines(path) if os.path.exists(path) else []
-    if any(line["quick"] != bool(options.quick) or line["seed"] != options.seed for line in lines):
-        sys.exit(f"study/run: {path} has results of another study, or of another kind (quick or not): use another "
-                 "folder")
-    _cut_last_line(path)
-    done = {job for job, _ in records.finished(lines)}
-    first, parts = options.part
-    began = time.monotonic()
-    wanted = [job for job in all_jobs[first - 1::parts] if job.name not in done]
-    with open(path, "a", encoding="utf-8") as file:
-        for number, job in enumerate(wanted):
-            if options.time_limit is not None and time.monotonic() - began > options.time_limit:
-                return len(wanted) - number
-            print(f"[{number + 1}/{len(wanted)}] {job.name}", file=sys.stderr)
-            _measure(options, Run(options), job, file)
+    with open(os.path.join(out, ".lock"), "w", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sys.exit(f"study/run: another run writes to {out}: wait for its end, or use another folder")
+        done = _finished(options, path) if os.path.exists(path) else set()
+        first, parts = options.part
+        began = time.monotonic()
+        wanted = [job for job in all_jobs[first - 1::parts] if job.name not in done]
+        with open(path, "a", encoding="utf-8") as file:
+            for number, job in enumerate(wanted):
+                if options.time_limit is not None and time.monotonic() - began > options.time_limit:
+                    return len(wanted) - number
+                print(f"[{number + 1}/{len(wanted)}] {job.name}", file=sys.stderr)
+                _measure(options, Run(options), job, file)
     return 0

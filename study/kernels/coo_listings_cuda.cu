@@ -13,7 +13,7 @@
  * Cost: bytes of COO. coo_atomic: one pass over y, and one atomic addition per entry, executed in the L2 cache. Entries
  *       of a row are adjacent, so their additions are serialized: time grows with the row length. coo_sliced: one
  *       atomic addition in shared memory per entry. Neither is deterministic; with an infinite alpha, terms of both
- *       signs in a row of coo_atomic may give NaN.
+ *       signs or zero in a row of coo_atomic may give NaN.
  * Source: COO: Evtushenko 2019, listing 7; Sparse Methods, COO Kernel. SCOO: Evtushenko 2019, 2.3, which has no
  *         listing; the order of entries (by rows) and the sizes of slices, lanes and blocks are those of the author's
  *         program (github.com/gevtushenko/matrix_format_performance); Dang and Schmidt 2012.
@@ -183,7 +183,7 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
     find_slices<int32_t>
         <<<(unsigned)ceil_div(s->count + 1, THREADS), THREADS>>>(*s, (const int32_t *)a->row_indices, a->nnz);
     status = launched(err, "slices");
-    if (status == SPRY_OK && cudaDeviceSynchronize() != cudaSuccess)
+    if (status == SPRY_OK && spry_cuda_wait_for_device() != cudaSuccess)
         status = spry_cuda_fail(err, cudaGetLastError(), "slices");
 done:
     if (status == SPRY_OK)

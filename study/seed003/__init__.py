@@ -1,4 +1,6 @@
 """Seed 003: Oliver Meister, CUDA Kernels for SpMV, a tutorial, 9 January 2013."""
+import sys
+
 from common import machine
 from common.jobs import Job, repeat
 from common.report import NOT_COMPARABLE, runs_of, verdict
@@ -59,6 +61,8 @@ def rank(name, source, device):
     def measure(run):
         for form in ("csr", "auto") if device in devices(run) else ():
             record = run.lines("pagerank", source, "--type", "pattern", "--format", form, "--device", device)[0]
+            if "rows" not in record:
+                sys.exit(f"study/run: {run.command} failed: {record.get('reason')}")
             yield {"kind": "ranks", **{field: value for field, value in record.items()
                                        if field not in ("top", "convergence")}, "matrix": name, "asked": form}
     return Job(f"PageRank: {name}, {device}", measure)

@@ -1,6 +1,7 @@
 """PageRank as printed in the tutorial, steps a to e, in plain Python, and its comparison with `spry pagerank`."""
 import json
 import os
+import sys
 import tempfile
 
 TOLERANCE = 1e-12
@@ -65,6 +66,14 @@ def spry_ranks(run, path, device, tolerance=TOLERANCE):
     return record, x
 
 
+def ranks_or_exit(run, path, device):
+    """Like spry_ranks, but exits if the program gives no ranks."""
+    record, x = spry_ranks(run, path, device)
+    if x is None:
+        sys.exit(f"study/run: {run.command} failed: {record.get('reason') or record.get('verdict')}")
+    return record, x
+
+
 def write_matrix(path, n, entries):
     with open(path, "w", encoding="utf-8") as file:
         file.write(f"%%MatrixMarket matrix coordinate real general\n{n} {n} {len(entries)}\n")
@@ -76,18 +85,18 @@ def check_steps(run, path, device):
     """Returns a row for each step of the algorithm: step, printed text, finding, whether text and finding agree."""
     n, entries = read_matrix(path)
     x, iterations, _ = ranks(n, entries)
-    record, ours = spry_ranks(run, path, device)
+    record, ours = ranks_or_exit(run, path, device)
     distance = max(abs(p - q) for p, q in zip(x, ours))
     with tempfile.TemporaryDirectory() as folder:
         divided = os.path.join(folder, "divided.mtx")
         write_matrix(divided, n, step_a(n, entries)[0])
-        stochastic, same = spry_ranks(run, divided, device)
+        stochastic, same = ranks_or_exit(run, divided, device)
         without = os.path.join(folder, "without.mtx")
         write_matrix(without, n, [e for e in entries if e[1] != n - 1])
         aborted, nothing = spry_ranks(run, without, device)
         turned = os.path.join(folder, "turned.mtx")
         write_matrix(turned, n, [(i, (i + 1) % n, 1.0) for i in range(n)])
-        first, even = spry_ranks(run, turned, device)
+        first, even = ranks_or_exit(run, turned, device)
     shift = max(abs(p - q) for p, q in zip(same, ours))
     return [
         ("a", "divide each entry by its column sum", f"ranks of the plain loop, apart by {distance:.1e} at most",

@@ -71,6 +71,15 @@ class Folder(unittest.TestCase):
             status = script.main(["000", "--out", self.out])
         return status, text.getvalue().replace(self.out + "/", "").replace(self.server, "SERVER")
 
+    def test_bad_entries(self):
+        """Entries are checked also where the hash of the positions is not known."""
+        for bad, told in (("4 1 1", "outside"), ("0 1 1", "outside"), ("1 99999999999999999999 1", "cannot be read"),
+                          ("2 1 nonsense", "nonsense"), ("2 1", "cannot be read")):
+            text = LOWER.replace("3 3 2\n", bad + "\n")
+            status, output = self.run_script(listed("a", "G/a", self.archive("a", text), positions="-"))
+            self.assertEqual(status, 1, bad)
+            self.assertIn(told, output, bad)
+
     def test_archive(self):
         row = listed("a", "G/a", self.archive("a"))
         expected = 0, f"a.mtx.gz\n1 of 1 matrices are in {self.out}\n"

@@ -241,14 +241,57 @@ class Merging(unittest.TestCase):
             stored.read([path], "001")
         self.assertIn("records of study 000, expected study 001", str(ended.exception))
 
+    def options(self, **others):
+        return argparse.Namespace(**{"seed": "000", "quick": False, "part": (1, 1), "time_limit": None, "device": "cpu",
+                                     "matrices": None, **others})
+
     def test_going_on_behind_a_cut_line(self):
-        path = self.write("records.jsonl", [envelope({"n": 1}, job="one"), envelope(None, job="one")])
+        """The lines of an incomplete job are dropped, so that the job is not counted twice."""
+        path = self.write("records.jsonl", [envelope({"n": 1}, job="one"), envelope(None, job="one"),
+                                            envelope({"n": 9}, job="two")])
         with open(path, "a", encoding="utf-8") as file:
             file.write('{"seed": "000", "jo')
-        options = argparse.Namespace(seed="000", quick=False, part=(1, 1), time_limit=None, device="cpu")
         some = [jobs.Job("one", None), jobs.Job("two", lambda run: iter([{"n": 2}]))]
-        self.assertEqual(jobs.run(options, some, self.folder.name), 0)
+        self.assertEqual(jobs.run(self.options(), some, self.folder.name), 0)
         self.assertEqual([line["record"]["n"] for line in stored.read([path], "000")], [1, 2])
+        self.assertEqual(sum("record" in line for line in stored.read_lines(path)), 2)
+
+    def test_a_last_line_without_its_end(self):
+        path = self.write("records.jsonl", [envelope({"n": 1}, job="one"), envelope(None, job="one")])
+        with open(path, "rb+") as file:
+            file.truncate(os.path.getsize(path) - 1)
+        self.assertEqual(jobs.run(self.options(), [jobs.Job("one", None)], self.folder.name), 0)
+        self.assertEqual(len(stored.read([path], "000")), 1)
+
+    def test_each_record_has_its_command(self):
+        def measure(run):
+            for name in ("first", "second"):
+                run.command = name
+                yield {"n": name}
+        jobs.run(self.options(), [jobs.Job("one", measure)], self.folder.name)
+        found = stored.read([os.path.join(self.folder.name, "records.jsonl")], "000")
+        self.assertEqual([line["command"] for line in found], ["first", "second"])
+
+    def test_a_job_without_records_remains(self):
+        nothing = [jobs.Job("one", lambda run: iter([]))]
+        jobs.run(self.options(), nothing, self.folder.name)
+        jobs.run(self.options(), [jobs.Job("one", lambda run: iter([{"n": 1}]))], self.folder.name)
+        self.assertEqual(len(stored.read([os.path.join(self.folder.name, "records.jsonl")], "000")), 1)
+
+    def test_other_options_are_refused(self):
+        jobs.run(self.options(), [jobs.Job("one", lambda run: iter([{"n": 1}]))], self.folder.name)
+        for others in ({"device": "cuda"}, {"matrices": "folder"}, {"quick": True}):
+            with self.assertRaises(SystemExit) as ended:
+                jobs.run(self.options(**others), [jobs.Job("one", None)], self.folder.name)
+            self.assertIn("use another folder", str(ended.exception))
+
+    def test_two_runs_in_one_folder(self):
+        def measure(run):
+            with self.assertRaises(SystemExit) as ended:
+                jobs.run(self.options(), [], self.folder.name)
+            self.assertIn("another run writes", str(ended.exception))
+            yield {"n": 1}
+        self.assertEqual(jobs.run(self.options(), [jobs.Job("one", measure)], self.folder.name), 0)
 
 
 class Tables(unittest.TestCase):
@@ -278,6 +321,8 @@ class Tables(unittest.TestCase):
         self.assertEqual(Results(first).margin(), 1.05)
         self.assertEqual(Results(first + again).margin(), 1.2)
         self.assertEqual(len(Results(first + again).records), 100)
+        elsewhere = [{**line, "machine": {**MACHINE, "id": "2"}} for line in again]
+        self.assertEqual(Results(first + elsewhere).margin(), 1.05)
 
 
 if __name__ == "__main__":
