@@ -129,7 +129,7 @@ static void peers_next_to_the_program(void **state)
     assert_string_equal(text_of(r, "status"), "ok");
     assert_near(number_of(r, "threads"), 1, 0);
     cJSON_Delete(records);
-    expect("bench $D/small.mtx --peers 2>/dev/null", 0, "vs peer", NULL);
+    expect("bench $D/small.mtx --peers 2>/dev/null", 0, "csr_plain", NULL);
     /* A list of kernels with peers runs only these peers. */
     records = records_of("bench $D/small.mtx --peers --kernels csr_plain,csr_portable_cpu --json", 0);
     assert_int_equal(cJSON_GetArraySize(records), 2);
