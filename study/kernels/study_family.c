@@ -50,7 +50,17 @@ const spryi_kernel spryi_csr_adaptive_listing_cuda = {
     .parameters.text = "nnz_per_wg=64|256|1024 (entries and threads per row block; 64)",
 };
 
-KERNEL(hyb, one_launch, 1, "both parts in one launch, with atomics on a cleared y", "Evtushenko 2019, listing 8")
+static const spryi_parameter width[] = {{"width", 0, INT32_MAX, "slots per row of the ELL part"}, {0}};
+const spryi_kernel spryi_hyb_one_launch_cuda = {
+    SPRYI_KERNEL_OF("hyb", "one_launch", "cuda"),
+    .idea = "both parts in one launch, with atomics on a cleared y",
+    .source = "Evtushenko 2019, listing 8",
+    .study = 1,
+    .nondeterministic = 1,
+    .operations = SPRYI_OP_SPMV,
+    .parameters.list = width,
+    .parameters.text = "width=N (slots per row of the ELL part; default: the mean row length)",
+};
 
 #define CPU(name) &spryi_##name##_cpu,
 #define CUDA(name) &spryi_##name##_cuda,

@@ -23,6 +23,8 @@ typedef struct spryi_hyb {
     spryi_windows windows;         /* windows of both parts for the transposed product; empty in plans without it */
 } spryi_hyb;
 
+enum { SPRYI_HYB_WIDTH }; /* index of the parameter "width" of kernels that have it */
+
 extern const spryi_format spryi_format_hyb;
 extern const struct spryi_estimator spryi_hyb_estimator; /* hyb_work.c */
 extern const spryi_kernel spryi_hyb_portable_cpu, spryi_hyb_avx2_cpu, spryi_hyb_avx512_cpu;

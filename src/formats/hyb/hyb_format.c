@@ -86,7 +86,8 @@ static int64_t mean_row(const spry_arrays *a)
 }
 
 /*
- * Sets *width to the given width or the mean row length. If *share > 0 on return, the share decides the width instead.
+ * Sets *width to the given width, to that of the kernel's parameters, or to the mean row length. If *share > 0 on
+ * return, the share decides the width instead.
  */
 static spry_status resolve_parameters(int64_t *width, int64_t *share, const spryi_build_request *request,
                                       const spry_arrays *a, spry_error *err)
@@ -96,7 +97,8 @@ static spry_status resolve_parameters(int64_t *width, int64_t *share, const spry
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format",
                           "format hyb: width and share are two rules, give only one");
     *share = parameters[SHARE];
-    *width = parameters[WIDTH] > 0 ? parameters[WIDTH] : parameters[WIDTH] == SPRYI_GIVEN_ZERO ? 0 : mean_row(a);
+    const int64_t given = parameters[WIDTH] != 0 ? parameters[WIDTH] : request->kernel_parameters[SPRYI_HYB_WIDTH];
+    *width = given > 0 ? given : given == SPRYI_GIVEN_ZERO ? 0 : mean_row(a);
     return SPRY_OK;
 }
 
