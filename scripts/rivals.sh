@@ -41,19 +41,37 @@ while [ $# -gt 0 ]; do
     shift 2
 done
 
-cd "$(dirname "$0")/.."
-folder=$PWD/.peers/rivals
+fail() # MESSAGE
+{
+    echo "$program: $1" >&2
+    exit 1
+}
+
+folder=$(cd "$(dirname "$0")/.." && pwd)/.peers/rivals
 nvcc=${CUDACXX:-$(command -v nvcc || command -v /usr/local/cuda/bin/nvcc || true)}
+if [ -n "$nvcc" ]; then
+    release=$("$nvcc" --version | sed -n 's/.*release \([0-9]*\).*/\1/p')
+    [ -n "$release" ] || fail "'$nvcc --version' reports no release: set CUDACXX to the path of a working nvcc"
+fi
 mkdir -p "$folder"
 rm -f "$folder/versions.cmake"
 
 get() # NAME SOURCE COMMIT: a clean checkout of the commit
 {
-    if [ ! -e "$folder/$1/.git" ]; then
-        echo "$program: cloning $2"
-        git clone --quiet --no-checkout "$2" "$folder/$1"
+    local clone=$folder/$1 source=$2 commit=$3
+    local git=(git "--git-dir=$clone/.git" "--work-tree=$clone")
+    if [ ! -e "$clone/.git" ]; then
+        echo "$program: cloning $source"
+        git clone --quiet --no-checkout "$source" "$clone" ||
+            fail "$source cannot be cloned: remove $clone if it exists"
     fi
-    git -C "$folder/$1" checkout --quiet --force --detach "$3"
+    if ! "${git[@]}" cat-file -e "$commit^{commit}" 2>/dev/null; then
+        echo "$program: fetching commit $commit from $source"
+        "${git[@]}" fetch --quiet "$source" "$commit" ||
+            fail "$source cannot provide commit $commit: remove $clone, or name another source by --$1"
+    fi
+    "${git[@]}" checkout --quiet --force --detach "$commit" ||
+        fail "commit $commit cannot be checked out: remove $clone and run $program again"
 }
 
 # edit FILE SED...: edits a source, and reports an edit that changes nothing
@@ -64,10 +82,7 @@ edit()
     for change in "$@"; do
         cp "$file" "$file.before"
         sed -i "$change" "$file"
-        if cmp -s "$file" "$file.before"; then
-            echo "$program: the edit '$change' does not fit $file" >&2
-            exit 1
-        fi
+        if cmp -s "$file" "$file.before"; then fail "the edit '$change' does not fit $file"; fi
         rm "$file.before"
     done
 }
@@ -112,8 +127,9 @@ install_project() # SOURCE DEVICE OPTION...: configures, builds and installs a p
     mkdir -p "$folder/build"
     cmake -G Ninja -S "$folder/$source" -B "$folder/build/$source-$device" -DCMAKE_BUILD_TYPE=Release \
         -DCMAKE_INSTALL_PREFIX="$folder/$device" -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_POSITION_INDEPENDENT_CODE=ON \
-        -DCMAKE_CXX_STANDARD=17 "$@" >"$log" 2>&1
-    cmake --build "$folder/build/$source-$device" --target install >>"$log" 2>&1
+        -DCMAKE_CXX_STANDARD=17 "$@" >"$log" 2>&1 || fail "CMake cannot configure $source for $device: see $log"
+    cmake --build "$folder/build/$source-$device" --target install >>"$log" 2>&1 ||
+        fail "$source cannot be built for $device: see $log"
 }
 
 build_kokkos() # DEVICE OPTION...
@@ -134,7 +150,6 @@ get kokkos-kernels "$kokkos_kernels" $kokkos_kernels_commit
 edit_csr5
 build_kokkos cpu -DKokkos_ENABLE_OPENMP=ON
 if [ -n "$nvcc" ]; then
-    release=$("$nvcc" --version | sed -n 's/.*release \([0-9]*\).*/\1/p')
     if [ "$release" -ge 13 ]; then edit_kokkos; fi
     build_kokkos cuda -DKokkos_ENABLE_CUDA=ON -DKokkos_ENABLE_COMPILE_AS_CMAKE_LANGUAGE=ON "-DKokkos_ARCH_$arch=ON" \
         -DCMAKE_CUDA_COMPILER="$nvcc" -DCMAKE_CUDA_ARCHITECTURES="${arch//[!0-9]/}"

@@ -17,13 +17,17 @@ import sys
 
 from common.records import with_names_of_now
 
+FIELDS = ("op", "matrix", "type", "index", "format", "kernel", "peer", "time_us", "spread_us", "setup_us", "roof",
+          "status", "reason")
+FAILURE = ("command", "matrix", "status", "reason")  # fields of a line for a matrix without results
+
 
 def geometric_mean(numbers):
     return math.exp(sum(map(math.log, numbers)) / len(numbers)) if numbers else math.nan
 
 
-def read(path, fields=()):
-    """Yields the records of a file. Skips lines of regret reports. Exits at a line that lacks one of the fields."""
+def read(path):
+    """Yields the records and failures of a file. Skips lines of regret reports. Exits at any other line."""
     try:
         with open(path, encoding="utf-8") as file:
             lines = list(file)
@@ -36,22 +40,25 @@ def read(path, fields=()):
             sys.exit(f"{path}:{number}: not JSON: {error}")
         if isinstance(record, dict) and next(iter(record), "").startswith("regret"):
             continue
-        if not isinstance(record, dict) or any(field not in record for field in fields):
-            sys.exit(f"{path}:{number}: not a record of spry bench, expected {', '.join(fields)}")
+        if not isinstance(record, dict) or not any(record.keys() >= set(fields) for fields in (FIELDS, FAILURE)):
+            sys.exit(f"{path}:{number}: not a record of spry bench, expected an object with {', '.join(FIELDS)}")
         yield with_names_of_now(record)
 
 
 def operation(record):
     """Returns the operation's name, with the number and layout of vectors if there is more than one."""
     count = record.get("count")
-    return f"{record['op']} of {count}, {record['layout']}-major" if count else record["op"]
+    return f"{record['op']} of {count}, {record.get('layout')}-major" if count else record["op"]
 
 
 def load(paths):
-    """Returns {(file, operation, matrix, type, index): records that are ok}, and the other records."""
+    """Returns {(file, operation, matrix, type, index): records that are ok}, and the other records and failures."""
     cases, bad = {}, []
     for path in paths:
         for record in read(path):
+            if "op" not in record:
+                bad.append(record)
+                continue
             key = (path, operation(record), record["matrix"], record["type"], record["index"])
             if record["format"] == "plan":  # only spgemm's numeric phase, not comparable with a peer's whole product
                 continue
@@ -76,7 +83,8 @@ def share(number):
 
 
 def describe(record):
-    return f"{record['matrix']} {record['type']} {record['kernel']}: {record['status']}, {record['reason']}"
+    case = " ".join(filter(None, (record["matrix"], record.get("type"), record.get("kernel"))))
+    return f"{case}: {record['status']}, {record['reason']}"
 
 
 def main():
@@ -86,11 +94,11 @@ def main():
     parser.add_argument("--against", default="mkl_csr_optimized")
     arguments = parser.parse_args()
     ours_names, other_names = arguments.kernel.split(","), arguments.against.split(",")
+    cases, bad = load(arguments.files)
 
     print("| matrix | type | ours us | spread | other us | spread | ratio | roof | set-up, in products |")
     print("|---|---|---|---|---|---|---|---|---|")
     ratios, roofs, compared, missing = [], [], set(), []
-    cases, bad = load(arguments.files)
     for key, records in cases.items():
         _, op, matrix, value_type, _ = key
         ours, other = pick(records, ours_names, False), pick(records, other_names, True)

@@ -11,17 +11,20 @@ row length, those of a grid of formulas with the smallest loss of time. All size
 best, because smaller differences are noise.
 """
 import argparse
+import json
 import math
+import os
 import subprocess
 import sys
 
-from common import jobs
+from common import jobs, machine
 from common.numbers import geometric_mean
 
 # Matrices of a few million entries, with 3 to 81 entries per row.
 MATRICES = ["gen:road,side=900", "gen:grid5,x=800,y=800", "gen:grid7,x=80,y=80,z=80", "gen:grid9,x=600,y=600",
             "gen:rgg,scale=18", "gen:banded,rows=200000", "gen:grid27,x=50,y=50,z=50", "gen:fem3,x=30,y=30,z=30,dof=2",
             "gen:fem3,x=25,y=25,z=25"]
+PROGRAM = "study/tune_sizes.py"
 NOISE = 1.01
 STEP, MOST = 8, 32  # step and largest value of sizes in GPU formulas: a block processes eight rows at a time
 
@@ -45,7 +48,7 @@ def measure(lines, matrix, levels, names, protocol):
     found = {}
     for r in lines("bench", matrix, *protocol, "--formats", ",".join(dict.fromkeys(names))):
         if r["status"] != "ok":
-            sys.exit(f"{r['matrix']}, {r['format']}: {r['reason']}")
+            sys.exit(f"{PROGRAM}: {r['matrix']}, {r.get('format', 'all formats')}: {r['status']}, {r['reason']}")
         found.setdefault(r["type"], {})[r["format"]] = r
     return found
 
@@ -136,7 +139,59 @@ def compare(lines, swept, sizes_by, protocol):
 def capability():
     """Returns the major compute capability of the first GPU."""
     query = ["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"]
-    return subprocess.run(query, capture_output=True, encoding="utf-8", check=True).stdout.partition(".")[0]
+    try:
+        found = subprocess.run(query, capture_output=True, encoding="utf-8", check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        sys.exit(f"{PROGRAM}: the compute capability of the GPU is unknown: {error}")
+    major = found.partition(".")[0]
+    if not major.isdigit():
+        sys.exit(f"{PROGRAM}: the compute capability of the GPU is unknown: nvidia-smi printed {found.strip()!r}")
+    return major
+
+
+def check_output(path):
+    """Fails if the file cannot be written. Creates no file."""
+    exists = os.path.exists(path)
+    with open(path, "a", encoding="utf-8"):
+        pass
+    if not exists:
+        os.remove(path)
+
+
+def check_matrices(lines, matrices):
+    """Exits if a matrix cannot be read or has no entries."""
+    for path in matrices:
+        found = lines("info", path)
+        if not found:
+            sys.exit(f"{PROGRAM}: {machine.program()} info {path} --json printed nothing; set SPRY to the path of spry")
+        if not found[0]["nnz"]:
+            sys.exit(f"{PROGRAM}: {path} has no entries; expected matrices with entries")
+
+
+def write(path, facts):
+    """Writes the tuning file. If this fails, prints its lines."""
+    text = "\n".join(["spry-tuning 3", *facts, f"end {len(facts)}", ""])
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        print(text, end="")
+        sys.exit(f"{PROGRAM}: {path}: {error.strerror}; its lines are on standard output")
+
+
+def tune(options, lines):
+    """Measures, prints the losses of sizes and returns the lines of the tuning file."""
+    protocol = ["--device", options.device] + (["--runs", options.runs] if options.runs else [])
+    facts = [f"cuda {capability()}"] if options.device == "cuda" else []
+    for levels in (3,) if options.device == "cuda" else (2, 3):
+        swept = sweep(lines, options.matrices, options.device, levels, [*protocol, "--type", options.type])
+        sizes_by, fitted = fit(swept, options.device)
+        facts += fitted
+        found = list(compare(lines, swept, sizes_by, protocol))
+        for what in ("fitted", "default"):
+            loss = geometric_mean([r[what + "_us"] / r["best_us"] for r in found])
+            print(f"csr{levels}, {what} sizes: {100 * (loss - 1):+.1f} % compared with the best, geometric mean")
+    return facts
 
 
 def main():
@@ -149,19 +204,17 @@ def main():
     parser.set_defaults(quick=False)
     options = parser.parse_args()
     lines = jobs.Run(options).lines
-    protocol = ["--device", options.device] + (["--runs", options.runs] if options.runs else [])
-    facts = [f"cuda {capability()}"] if options.device == "cuda" else []
-    for levels in (3,) if options.device == "cuda" else (2, 3):
-        swept = sweep(lines, options.matrices, options.device, levels, [*protocol, "--type", options.type])
-        sizes_by, fitted = fit(swept, options.device)
-        facts += fitted
-        found = list(compare(lines, swept, sizes_by, protocol))
-        for what in ("fitted", "default"):
-            loss = geometric_mean([r[what + "_us"] / r["best_us"] for r in found])
-            print(f"csr{levels}, {what} sizes: {100 * (loss - 1):+.1f} % compared with the best, geometric mean")
-    with open(options.out, "w", encoding="utf-8") as file:
-        file.write("\n".join(["spry-tuning 3", *facts, f"end {len(facts)}", ""]))
+    check_output(options.out)
+    check_matrices(lines, options.matrices)
+    write(options.out, tune(options, lines))
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        sys.exit(f"{PROGRAM}: {machine.program()} printed no JSON ({error}); set SPRY to the path of spry")
+    except KeyboardInterrupt:
+        sys.exit(f"{PROGRAM}: interrupted; no file was written")
+    except OSError as error:
+        sys.exit(f"{PROGRAM}: {error.filename or 'output'}: {error.strerror}")

@@ -263,6 +263,14 @@ static int64_t number_of_word(const char *const *words, const char *text, size_t
     return 0;
 }
 
+/* Writes the words of a parameter, "mean|longest", for messages. */
+static void list_words(char *text, size_t size, const char *const *words)
+{
+    size_t used = 0;
+    for (int w = 0; words[w] && used < size; w++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", w > 0 ? "|" : "", words[w]);
+}
+
 /* Parses one "key=value" of `length` bytes. */
 static spry_status parse_parameter(const owner *of, int64_t *parameters, const char *text, size_t length,
                                    spry_error *err)
@@ -286,8 +294,10 @@ static spry_status parse_parameter(const owner *of, int64_t *parameters, const c
     if (words) {
         parameters[slot] = equals ? number_of_word(words, equals + 1, length - name_length - 1) : 0;
         if (parameters[slot] > 0) return SPRY_OK;
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, of->kind, "%s %s: \"%.*s\", expected %s=WORD (%s)", of->kind,
-                          of->name, (int)length, text, p->name, p->text);
+        char known[96] = "";
+        list_words(known, sizeof known, words);
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, of->kind, "%s %s: \"%.*s\", expected %s=%s (%s)", of->kind,
+                          of->name, (int)length, text, p->name, known, p->text);
     }
     char *end = NULL;
     if (equals && (equals[1] < '0' || equals[1] > '9')) equals = NULL; /* refuse signs and blanks */

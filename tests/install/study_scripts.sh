@@ -19,15 +19,25 @@ record() # MATRIX KERNEL PEER TIME STATUS
     printf '"time_us":%s,"spread_us":1,"setup_us":10,"roof":null,"status":"%s","reason":""}\n' "$4" "$5"
 }
 
-expect() # STATUS TEXT ARGUMENT...: the script's exit status, and what it has to print
+run() # STATUS TEXT SCRIPT ARGUMENT...: the script's exit status, and what it has to print
 {
     local status=$1 text=$2 out
     shift 2
-    out=$(cd "$folder" && python3 "$root/study/compare.py" "$@" 2>&1)
-    if [ $? != "$status" ] || ! grep -qF -- "$text" <<<"$out"; then
-        printf 'compare.py %s: expected status %s and "%s", got\n%s\n' "$*" "$status" "$text" "$out"
+    out=$(cd "$folder" && python3 -B "$root/study/$1" "${@:2}" 2>&1)
+    if [ $? != "$status" ] || ! grep -qF -- "$text" <<<"$out" || grep -q Traceback <<<"$out"; then
+        printf '%s: expected status %s and "%s", got\n%s\n' "$*" "$status" "$text" "$out"
         failed=1
     fi
+}
+
+expect() # STATUS TEXT ARGUMENT...: of compare.py
+{
+    run "$1" "$2" compare.py "${@:3}"
+}
+
+refuse() # PROGRAM TEXT ARGUMENT...: what tune_sizes.py reports if it runs this program
+{
+    SPRY=$1 run 1 "$2" tune_sizes.py "${@:3}"
 }
 
 {
@@ -55,10 +65,33 @@ expect 1 'Not compared: b f64: no result of slow' one.jsonl --kernel slow --agai
 # Both times of a ratio come from one run: 300 is divided by 100, not by the 10 of the other run.
 expect 1 'Geometric mean of the ratios 3.00, lowest 3.00' one.jsonl two.jsonl --kernel ours --against other
 expect 1 'Not compared: a f64 p1: wrong' one.jsonl wrong.jsonl --kernel ours --against p2
+echo '{"command":"bench","matrix":"c","status":"failed","reason":"c.mtx: cannot be read"}' >"$folder/failed.jsonl"
+expect 1 'Not compared: c: failed, c.mtx: cannot be read' one.jsonl failed.jsonl --kernel ours --against p1
+for line in '{}' '[]' '{"op":"spmv","matrix":"a"}'; do
+    echo "$line" >"$folder/other.jsonl"
+    expect 1 'other.jsonl:1: not a record of spry bench, expected an object with op, matrix' other.jsonl
+done
+
+for nnz in 0 5; do
+    printf '#!/bin/sh\necho "{\\"nnz\\": %s}"\n' $nnz >"$folder/nnz$nnz"
+done
+printf '#!/bin/sh\nexit 9\n' >"$folder/nvidia-smi"
+chmod +x "$folder"/nnz* "$folder/nvidia-smi"
+refuse /bin/true '/nonexist/x: No such file or directory' -o /nonexist/x
+refuse /bin/true '/bin/true info a.mtx --json printed nothing; set SPRY' a.mtx -o x
+refuse /bin/echo 'set SPRY' a.mtx -o x
+refuse "$folder/none" "$folder/none: cannot be run" a.mtx -o x
+refuse "$folder/nnz0" 'a.mtx has no entries' a.mtx -o x
+PATH=$folder:$PATH refuse "$folder/nnz5" 'compute capability of the GPU is unknown' a.mtx -o x --device cuda
+[ ! -e "$folder/x" ] || { echo "tune_sizes.py wrote a file without a result"; failed=1; }
 
 # The search finds a known formula if times are least at its sizes. At the end, the times of (4, 2) and (16, 8) differ
 # by less than 1 %, and the geometric mean (8, 4) of both sizes is chosen.
-PYTHONPATH=$root/study python3 -B - <<'END' || failed=1
+PYTHONPATH=$root/study python3 -B - >"$folder/log" <<'END' || { cat "$folder/log"; failed=1; }
+import os
+import runpy
+import sys
+
 import tune_sizes
 
 densities = [3, 5, 7, 9, 13, 20, 27, 40, 76]
@@ -79,6 +112,24 @@ assert [len(tune_sizes.sizes_of("cpu", k)) for k in (2, 3)] == [18, 90]
 times = {(4, 2): 100, (8, 2): 120, (16, 8): 100.5}
 sizes_by, lines = tune_sizes.fit([{"density": 5, "levels": 3, "times": times}], "cpu")
 assert sizes_by(5) == (8, 4) and lines == ["cpu csr3 8 4"], lines
+
+
+def interrupt(*unused):
+    raise KeyboardInterrupt
+
+
+def message_of(function, *arguments, **named):
+    try:
+        function(*arguments, **named)
+    except SystemExit as error:
+        return error.code
+    return None
+
+
+assert "on standard output" in message_of(tune_sizes.write, "/nonexist/x", ["cpu csr3 8 4"])
+tune_sizes.jobs.Run.lines = interrupt
+sys.argv = ["tune_sizes.py", "-o", os.devnull]
+assert "interrupted" in message_of(runpy.run_path, tune_sizes.__file__, run_name="__main__")
 END
 python3 -B "$root/tests/install/study/test_matrices.py" 2>"$folder/log" || { cat "$folder/log"; failed=1; }
 exit $failed

@@ -105,7 +105,7 @@ static void wrong_ways(void **unused)
         {"spgemm_seed_getvals_cuda:reset=printed:rows=4", "rows, lanes, count or claim with a listing's reset"},
         {"spgemm_seed_together_cuda:reset=repaired", "rows, lanes, count or claim with a listing's reset"},
         {"spgemm_seed_together_cuda:rows=33", "expected rows=NUMBER from 1 to 32"},
-        {"spgemm_seed_together_cuda:lanes=5", "expected lanes=WORD"},
+        {"spgemm_seed_together_cuda:lanes=5", "expected lanes=4|8|16|32|64|128|256|512 (threads"},
         {"spgemm_seed_older_cuda:rows=1", "expected none"},
     };
     uint64_t state = 3;

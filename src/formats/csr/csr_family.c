@@ -1,11 +1,11 @@
 /* Lists the formats and kernels of family csr. The functions of the CUDA kernels are in the CUDA plug-in. */
 #include "formats/csr/csr.h"
 
-static const spryi_parameter lanes[] = {{"lanes", 0, 0, "lanes per row: 2, 4, 8, 16 or 32"}, {0}};
+static const spryi_parameter lanes[] = {{"lanes", 0, 0, "lanes per row"}, {0}};
 static const char *const lane_counts[] = {"2", "4", "8", "16", "32", NULL};
 
 static const spryi_parameter adaptive[] = {
-    {"nnz_per_wg", 0, 0, "entries per row block: 256, 512, 1024 or 2048"},
+    {"nnz_per_wg", 0, 0, "entries per row block"},
     {"vector", 1, SPRYI_CSR_MOST_VECTOR, "maximum entries of a row that CSR-Vector multiplies"},
     {0},
 };

@@ -298,8 +298,8 @@ const spryi_parameter spryi_csrk_sizes_4[] = {SRS, SSRS, SSSRS, {0}};
 static const spryi_parameter parameters_of_csr3[] = {
     SRS,
     SSRS,
-    {"tuning", 0, 0, "rule for sizes that are not given: cpu, volta, ampere, hopper, table, volta-ssrs or ampere-ssrs"},
-    {"by", 0, 0, "row length that chooses a GPU's kernel and blocks: mean or longest"},
+    {"tuning", 0, 0, "rule for sizes that are not given"},
+    {"by", 0, 0, "row length that chooses a GPU's kernel and blocks"},
     {0},
 };
 /* Words in the order of spryi_group_rule and spryi_csrk_by. */

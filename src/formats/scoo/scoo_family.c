@@ -1,7 +1,7 @@
 /* Lists the formats and kernels of family scoo. The functions of the CUDA kernels are in the CUDA plug-in. */
 #include "formats/scoo/scoo.h"
 
-static const spryi_parameter parameters[] = {{"lanes", 0, 0, "sums per row: 1, 2, 4, 8, 16 or 32"}, {0}};
+static const spryi_parameter parameters[] = {{"lanes", 0, 0, "sums per row"}, {0}};
 static const char *const lane_counts[] = {"1", "2", "4", "8", "16", "32", NULL};
 
 const spryi_kernel spryi_scoo_shared_cuda = {

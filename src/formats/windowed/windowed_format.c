@@ -274,7 +274,7 @@ static int sections(void *storage, spryi_section *list)
 
 static const spryi_parameter parameters[] = {
     {"window", 1, SPRYI_WINDOWED_MOST_ROWS, "rows a window, rounded up to a multiple of 32"},
-    {"order", 1, 2, "order of rows: natural, or by cells of the matrix's graph"},
+    {"order", 1, 2, "order of rows; cells are cells of the matrix's graph"},
     {0},
 };
 static const char *const orders[] = {"natural", "cells", NULL};
