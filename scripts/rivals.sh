@@ -7,7 +7,7 @@ usage()
     cat <<'END_OF_HELP'
 usage: scripts/rivals.sh [--arch NAME] [--csr5 FOLDER|URL] [--kokkos FOLDER|URL] [--kokkos-kernels FOLDER|URL]
 
-Clones three projects at pinned commits into .peers/rivals and builds what their products of a sparse matrix need:
+Clones three projects at pinned commits into .peers/rivals and builds what their sparse products need:
     CSR5 by its authors (MIT), Kokkos and Kokkos Kernels (Apache 2.0 with LLVM exception)
 for the CPU, and for NVIDIA GPUs if nvcc is found. This takes three minutes on two cores. The next build of Spry has the
 peers csr5_authors_cpu, csr5_authors_cuda, kokkos_kernels_cpu and kokkos_kernels_cuda.

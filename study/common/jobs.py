@@ -45,8 +45,8 @@ class Run:
         return process.stdout, process.returncode
 
     def lines(self, *arguments):
-        """Returns the JSON lines of `spry ARGUMENTS --json`. Exits if its status is neither 0 nor 1, or without
-        lines."""
+        """Returns the JSON lines of `spry ARGUMENTS --json`. Exits if its status is neither 0 nor 1, or if it
+        prints no line."""
         text, status = self.call(*arguments, "--json")
         if status not in (0, 1) or not text.strip():
             sys.exit(f"study/run: {machine.program()}: {self.command} ended with status {status}" +

@@ -91,8 +91,8 @@ CASE = ("kind", "matrix", "kernel", "format", "asked", "policy", "type", "device
 
 
 class Results:
-    """The records of a study, as dictionaries that also have job, machine and date. Records of repeats are separate:
-    only margin() uses them."""
+    """The records of a study, as dictionaries that also have job, machine and date. where() omits records of
+    repeats."""
 
     def __init__(self, envelopes):
         self.envelopes = envelopes

@@ -7,19 +7,19 @@
  *       coo_sliced: a block of threads keeps the sums of a slice of consecutive rows in shared memory and adds each
  *       product there with atomicAdd. A row has multiple sums (lanes), used by different threads, so that fewer
  *       additions collide. At the end the lanes of a row are added up, and y is written once.
- * Work: coo_atomic: blocks of 256 threads, one entry per thread; balanced for any row lengths. coo_sliced: one block of
+ * Work: coo_atomic: blocks of 256 threads, one entry per thread, equal work per thread. coo_sliced: one block of
  *       1024 threads per slice. The number of slices is the least multiple of the GPU's multiprocessors with at most
  *       `rows` rows per slice. Slices with more entries take longer.
  * Cost: bytes of COO. coo_atomic: one pass over y, and one atomic addition per entry, executed in the L2 cache. Entries
  *       of a row are adjacent, so their additions are serialized: time grows with the row length. coo_sliced: one
- *       atomic addition in shared memory per entry. Neither is deterministic; with an infinite alpha, terms of both
- *       signs or zero in a row of coo_atomic may give NaN.
+ *       atomic addition in shared memory per entry. Neither is deterministic; with an infinite alpha, terms of
+ *       unequal sign, or zero, in a row of coo_atomic may give NaN.
  * Source: COO: Evtushenko 2019, listing 7; Sparse Methods, COO Kernel. SCOO: Evtushenko 2019, 2.3, which has no
  *         listing; the order of entries (by rows) and the sizes of slices, lanes and blocks are those of the author's
  *         program (github.com/gevtushenko/matrix_format_performance); Dang and Schmidt 2012.
  * Differences from the documents: y = alpha*A*x + beta*y. The lanes of a row are added up by one thread, because the
  *       reduction of the author's program has a race if a block has fewer threads per lane than lanes. The parameter
- *       `rows` (512 in the author's program) allows lower slices with more lanes, as section 2.3 proposes.
+ *       `rows` (512 in the author's program) allows slices of fewer rows with more lanes, as section 2.3 proposes.
  */
 #include "device/cuda/cuda_common.cuh"
 

@@ -10,7 +10,7 @@
  * Work: blocks of 256 threads, one thread per row of the matrix. If the matrix has few rows and a large COO part, few
  *       threads do all the work.
  * Cost: values and columns of all slots, x and y; per entry of the COO part the bytes of COO and one atomic addition.
- *       HYB is not deterministic; with an infinite alpha, terms of both signs or zero in a row may give
+ *       HYB is not deterministic; with an infinite alpha, terms of unequal sign, or zero, in a row may give
  *       NaN.
  * Source: ELL: Evtushenko 2019, listing 6; Sparse Methods, ELLPack Kernel; Bell and Garland 2008, 4.1. HYB: Evtushenko
  *         2019, listing 8; Sparse Methods, Hybrid Kernel; Bell and Garland 2008, 4.5.

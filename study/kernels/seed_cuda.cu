@@ -1,8 +1,8 @@
 /*
- * spgemm_seed_*_cuda: kernels of seed 002 (Rose, GPU Sparse Matrix Multiplication with CUDA, 2013).
- * With reset=printed, spgemm_seed_getvals_cuda runs the listings of GetNNZ and GetVals; reset=repaired also clears each
- * element of GetVals' table only once (seed_listings.cuh). Other settings run the repaired method with parameters for
- * the improvements that the paper's conclusion proposes. spgemm_seed_together_cuda has all four improvements.
+ * spgemm_seed_*_cuda: kernels of study 002 (Rose, GPU Sparse Matrix Multiplication with CUDA, 2013).
+ * With reset=printed, spgemm_seed_getvals_cuda runs the listings of GetNNZ and GetVals. With reset=repaired, GetVals
+ * clears each element of its table once (seed_listings.cuh). Other settings run the repaired method with parameters for
+ * the improvements that the paper's conclusion proposes. spgemm_seed_together_cuda has all of them.
  *
  * Idea: GetNNZ marks the columns of a row of C in a table of all columns and counts them. A scan computes offsets.
  *       GetVals keeps the position of each column's entry in a table of all columns, and takes the next position

@@ -10,8 +10,8 @@
  * Differences of GetVals from the listing:
  *   The listing clears the table with ++i, so each thread clears nearly all elements. reset=printed has this fault.
  *   With reset=repaired, i increases by 32, the only difference between the two settings.
- *   The brace that ends the loop over rows after the first barrier is missing here, `blockIdx` is `blockIdx.x`, and
- *   `valB` is declared at its use.
+ *   The loop over rows does not end after the first barrier, where the listing has a brace. `blockIdx` is
+ *   `blockIdx.x`, and `valB` is declared at its use.
  *   The listing adds to C.val without clearing C.val. Here C's values are cleared before the kernel.
  *   __any_sync replaces __any, which newer GPUs lack. A warp barrier after each row of B replaces the assumption that a
  *   warp runs in lockstep.
