@@ -161,10 +161,7 @@ def check_output(path):
 def check_matrices(lines, matrices):
     """Exits if a matrix cannot be read or has no entries."""
     for path in matrices:
-        found = lines("info", path)
-        if not found:
-            sys.exit(f"{PROGRAM}: {machine.program()} info {path} --json printed nothing; set SPRY to the path of spry")
-        if not found[0]["nnz"]:
+        if not lines("info", path)[0]["nnz"]:
             sys.exit(f"{PROGRAM}: {path} has no entries; expected matrices with entries")
 
 

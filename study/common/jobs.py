@@ -50,7 +50,7 @@ class Run:
         text, status = self.call(*arguments, "--json")
         if status not in (0, 1) or not text.strip():
             sys.exit(f"study/run: {machine.program()}: {self.command} ended with status {status}" +
-                     ("" if text.strip() else " and printed no JSON"))
+                     ("" if text.strip() else " and printed no JSON; set SPRY to the program's path"))
         return [json.loads(line) for line in text.splitlines()]
 
 

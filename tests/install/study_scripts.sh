@@ -78,7 +78,7 @@ done
 printf '#!/bin/sh\nexit 9\n' >"$folder/nvidia-smi"
 chmod +x "$folder"/nnz* "$folder/nvidia-smi"
 refuse /bin/true '/nonexist/x: No such file or directory' -o /nonexist/x
-refuse /bin/true '/bin/true info a.mtx --json printed nothing; set SPRY' a.mtx -o x
+refuse /bin/true '/bin/true: spry info a.mtx --json ended with status 0 and printed no JSON; set SPRY' a.mtx -o x
 refuse /bin/echo 'set SPRY' a.mtx -o x
 refuse "$folder/none" "$folder/none: cannot be run" a.mtx -o x
 refuse "$folder/nnz0" 'a.mtx has no entries' a.mtx -o x
