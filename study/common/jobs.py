@@ -121,6 +121,30 @@ def _finished(options, path):
     return {job for job, _ in done}
 
 
+def _lock(out):
+    """Opens a file of the folder that one process at a time may hold, until it is closed. Exits if another holds it."""
+    lock = open(os.path.join(out, ".lock"), "w", encoding="utf-8")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        sys.exit(f"study/run: another run writes to {out}: wait for its end, or use another folder")
+    return lock
+
+
+def _run_missing(options, all_jobs, path):
+    done = _finished(options, path) if os.path.exists(path) else set()
+    first, parts = options.part
+    began = time.monotonic()
+    wanted = [job for job in all_jobs[first - 1::parts] if job.name not in done]
+    with open(path, "a", encoding="utf-8") as file:
+        for number, job in enumerate(wanted):
+            if options.time_limit is not None and time.monotonic() - began > options.time_limit:
+                return len(wanted) - number
+            print(f"[{number + 1}/{len(wanted)}] {job.name}", file=sys.stderr)
+            _measure(options, Run(options), job, file)
+    return 0
+
+
 def run(options, all_jobs, out):
     """Runs the part's jobs that are missing in OUT/records.jsonl. Returns the number of jobs that the time limit
     prevented."""
@@ -128,20 +152,5 @@ def run(options, all_jobs, out):
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         sys.exit(f"study/run: more than one job has the name {', '.join(sorted(twice))}")
-    path = os.path.join(out, "records.jsonl")
-    with open(os.path.join(out, ".lock"), "w", encoding="utf-8") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            sys.exit(f"study/run: another run writes to {out}: wait for its end, or use another folder")
-        done = _finished(options, path) if os.path.exists(path) else set()
-        first, parts = options.part
-        began = time.monotonic()
-        wanted = [job for job in all_jobs[first - 1::parts] if job.name not in done]
-        with open(path, "a", encoding="utf-8") as file:
-            for number, job in enumerate(wanted):
-                if options.time_limit is not None and time.monotonic() - began > options.time_limit:
-                    return len(wanted) - number
-                print(f"[{number + 1}/{len(wanted)}] {job.name}", file=sys.stderr)
-                _measure(options, Run(options), job, file)
-    return 0
+    with _lock(out):
+        return _run_missing(options, all_jobs, os.path.join(out, "records.jsonl"))

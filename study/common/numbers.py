@@ -1,5 +1,6 @@
 """Means and correlations of measurements. All functions return None for empty input."""
 import math
+import statistics
 from bisect import bisect_left, bisect_right
 
 
@@ -11,6 +12,9 @@ def mean(numbers):
 def geometric_mean(numbers):
     numbers = list(numbers)
     return math.exp(sum(map(math.log, numbers)) / len(numbers)) if numbers else None
+
+
+AVERAGES = (mean, geometric_mean, statistics.median)  # for documents that do not state the kind of their averages
 
 
 def rank_correlation(pairs):

@@ -10,7 +10,8 @@ from common import figures, words
 from common.figures import can_draw
 from common.records import Results
 
-__all__ = ["can_draw", "write", "Report", "runs_of", "verdict", "CONFIRMED", "REFUTED", "NOT_COMPARABLE", "VARIANT"]
+__all__ = ["can_draw", "write", "Report", "runs_of", "verdict", "by_margin", "both", "beside",
+           "CONFIRMED", "REFUTED", "NOT_COMPARABLE", "VARIANT"]
 
 CONFIRMED, REFUTED, NOT_COMPARABLE, VARIANT = "confirmed", "refuted", "not comparable", "judged by a variant"
 
@@ -18,6 +19,24 @@ CONFIRMED, REFUTED, NOT_COMPARABLE, VARIANT = "confirmed", "refuted", "not compa
 def verdict(holds):
     """Returns the verdict for a rule that holds or not."""
     return CONFIRMED if holds else REFUTED
+
+
+def by_margin(ratios, margin):
+    """Returns the verdict for ratios that should exceed 1: confirmed or refuted if all are beyond the margin on the
+    same side, else not comparable."""
+    if all(q > margin for q in ratios):
+        return CONFIRMED
+    return REFUTED if all(q < 1 / margin for q in ratios) else NOT_COMPARABLE
+
+
+def both(*verdicts):
+    """Returns the verdict of a claim with two or more parts."""
+    return next((v for v in (REFUTED, NOT_COMPARABLE) if v in verdicts), CONFIRMED)
+
+
+def beside(finding):
+    """Returns the text of the column "ours" for a finding and its verdict; "-" for None."""
+    return "{1}: {0}".format(*finding) if finding else "-"
 
 
 # found: the finding with the document's kernels; ours: the finding with this library's kernels.

@@ -1,6 +1,6 @@
 """Claims of the document and their verdicts: by its kernels as printed, with this library's kernels beside them."""
 from common.numbers import mean, rank_correlation
-from common.report import CONFIRMED, NOT_COMPARABLE, REFUTED, verdict
+from common.report import NOT_COMPARABLE, beside, both, by_margin, verdict
 from seed000.speedups import LIMITS, OURS, PRINTED, SHARED, TYPES, UNSTATED, changes, own, short
 
 LONG, EVEN = 32, 1.5  # LONG: mean row length that fills a warp; EVEN: largest longest / mean row length of even rows
@@ -22,12 +22,10 @@ RULE = ("ratio of the arithmetic means, geometric mean of the ratios, and ratio 
 
 
 def order(types, ratios, expected):
-    """Returns the verdict on triples of ratios, one for each type: refuted if all three ratios of a type have the
-    opposite order, confirmed if all have the expected order."""
-    signs = [all(r > s.margin for r in three) - all(r < 1 / s.margin for r in three) for s, three in zip(types, ratios)]
-    if any(sign == -wanted for sign, wanted in zip(signs, expected)):
-        return REFUTED
-    return CONFIRMED if signs == list(expected) else NOT_COMPARABLE
+    """Returns the verdict on triples of ratios, one for each type. expected: 1 if a type's ratios should exceed 1, -1
+    if they should be below."""
+    return both(*(by_margin([r ** wanted for r in three], s.margin)
+                  for s, three, wanted in zip(types, ratios, expected)))
 
 
 def _told(texts):
@@ -55,8 +53,8 @@ def _claim(report, types, item, text, names, judge, why):
             other, its_verdict = judge(kernels)
             found += f". {label}: {its_verdict}, {other}"
     changed = any(_kernel(OURS, name) != _kernel(PRINTED, name) for name in names)
-    mine = "{1}: {0}".format(*judge(OURS)) if changed and measured(OURS) else "-"
-    report.claim(item, text, found, held, f"{why}; margin {_told(f'{s.margin:.2f}' for s in types)}", mine)
+    report.claim(item, text, found, held, f"{why}; margin {_told(f'{s.margin:.2f}' for s in types)}",
+                 beside(judge(OURS) if changed and measured(OURS) else None))
 
 
 def _beaten(report, types):
@@ -182,7 +180,7 @@ def _coo(report, types):
     def ranks(limit, value, kernel):
         return [rank_correlation([(s.mean_row(m), value(s, m)) for m in s.set_of(kernel, limit)]) for s in types]
 
-    def both(pair):
+    def told(pair):
         return f"{pair[0]:+.2f} (float), {pair[1]:+.2f} (double)"
     times = [ranks(limit, lambda s, m: s.times[PRINTED.coo, m] / s.times[segmented, m], PRINTED.coo)
              for limit in LIMITS]
@@ -190,9 +188,9 @@ def _coo(report, types):
     if None in sum(times, []) + sum(speeds.values(), []):
         return
     report.claim("figure 7", "the wider the rows, the more serialised COO is",
-                 "rank correlation of the mean row length with COO's time / time of segmented sums: " + both(times[0]) +
-                 ", from 100 000 entries on " + both(times[1]) + "; with COO's speed-up: " +
-                 both(speeds[PRINTED.coo]) + "; with CSR-Scalar's speed-up: " + both(speeds[PRINTED.scalar]),
+                 "rank correlation of the mean row length with COO's time / time of segmented sums: " + told(times[0]) +
+                 ", from 100 000 entries on " + told(times[1]) + "; with COO's speed-up: " +
+                 told(speeds[PRINTED.coo]) + "; with CSR-Scalar's speed-up: " + told(speeds[PRINTED.scalar]),
                  verdict(min(times[0]) > 0.3), f"confirmed if the first correlation is over +0.3 in both types. "
                  f"`{segmented}` reads the same data as COO and has no atomics. Speed-ups on small matrices mostly "
                  "depend on the times of a launch and of the baseline")

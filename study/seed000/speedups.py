@@ -1,8 +1,7 @@
 """Times and speed-ups of one type, and statistics of them."""
-import statistics
 from collections import namedtuple
 
-from common.numbers import geometric_mean, mean
+from common.numbers import AVERAGES, geometric_mean
 from seed000 import measure
 
 LIMITS = (10000, 100000)
@@ -81,9 +80,7 @@ class Speedups:
         both = self.both(one, other, limit)
         if not both:
             return None
-        first, second = self.values(one, both), self.values(other, both)
-        return (mean(first) / mean(second), self.ratio(one, other, both),
-                statistics.median(first) / statistics.median(second))
+        return [average(self.values(one, both)) / average(self.values(other, both)) for average in AVERAGES]
 
     def ahead(self, one, other, matrices, margin=1.0):
         """Returns the matrices on which `one` is faster than `other` by more than the margin."""

@@ -1,13 +1,10 @@
 """Claims of the document and their verdicts."""
-import statistics
-
-from common.numbers import geometric_mean, mean, rank_correlation
-from common.report import CONFIRMED, NOT_COMPARABLE, REFUTED, VARIANT, verdict
+from common.numbers import AVERAGES, geometric_mean, mean, rank_correlation
+from common.report import CONFIRMED, NOT_COMPARABLE, REFUTED, VARIANT, by_margin, verdict
 from seed001 import printed, suite
 from seed001.names import OURS
 
-KINDS = (mean, geometric_mean, statistics.median)  # the document does not state the kind of its averages
-AVERAGES = "arithmetic mean, geometric mean, median"
+THREE = "arithmetic mean, geometric mean, median"
 TOO_FEW = f"a twin has another order than its matrix, and fewer than {suite.FEW} matrices are real or exact"
 NO_LISTING = "the document prints no kernel of CSR-2 for GPUs"
 READING = "the document does not state how it coarsens: Band-k is this library's reading"
@@ -17,18 +14,10 @@ def _told(found):
     return ", ".join(f"{title} {rate:.1f}" for title, rate in found.items())
 
 
-def by_margin(ratios, margin):
-    """Returns the verdict for ratios that should exceed 1: confirmed or refuted if all are beyond the margin on the
-    same side, else not comparable."""
-    if all(q > margin for q in ratios):
-        return CONFIRMED
-    return REFUTED if all(q < 1 / margin for q in ratios) else NOT_COMPARABLE
-
-
 def _averages(rates, names, matrices):
-    """Returns the averages of all KINDS, where the best of `names` counts on each matrix."""
+    """Returns the AVERAGES, where the best of `names` counts on each matrix."""
     best = [max(rates.of(n, m) for n in names) for m in matrices]
-    return [average(best) for average in KINDS]
+    return [average(best) for average in AVERAGES]
 
 
 def _document_orders(rates, sides, titles, matrices):
@@ -56,7 +45,7 @@ def _compared(rates, series, one, other, regular):
     rows = "; ".join(f"{title} " + ", ".join(f"{rate:.1f}" for rate in averages) + " GFLOP/s"
                      for title, averages in zip((one, other), found))
     told = f"{rows}; ratios " + ", ".join(f"{q:.2f}" for q in ratios)
-    remark = (f"{AVERAGES} over {len(shared)} matrices ({len(rates.twins(shared))} twins); decided if all three "
+    remark = (f"{THREE} over {len(shared)} matrices ({len(rates.twins(shared))} twins); decided if all three "
               f"differ by more than the margin of means, {rates.margin_of_means:.2f} ({_repeats(rates)}); kernels a "
               f"side: {len(sides[0])}, in two orders{_document_orders(rates, sides, (one, other), shared)}")
     return by_margin(ratios, rates.margin_of_means), told, remark
@@ -167,8 +156,8 @@ def ordering_verdict(own, margin, variant=False):
     """
     if len(own) < suite.FEW:
         return NOT_COMPARABLE, TOO_FEW, "-"
-    ratios = [average(own) for average in KINDS]
-    found, rule = by_margin(ratios, margin), f"{AVERAGES} over {len(own)} real or exact matrices, margin {margin:.2f}"
+    ratios = [average(own) for average in AVERAGES]
+    found, rule = by_margin(ratios, margin), f"{THREE} over {len(own)} real or exact matrices, margin {margin:.2f}"
     if not variant or found == NOT_COMPARABLE:
         return found, rule, "-"
     return VARIANT, f"{READING}; {rule}", f"{found}: " + ", ".join(f"{q:.2f}" for q in ratios)
@@ -217,11 +206,11 @@ def _worst_on_gpu(report, rates, series, what):
     worst = [q for m, q in ratios.items() if m in printed.WORST_ON_GPU]
     others = [q for m, q in ratios.items() if m not in printed.WORST_ON_GPU]
     if worst and others:
-        pairs = [(average(worst), average(others)) for average in KINDS]
+        pairs = [(average(worst), average(others)) for average in AVERAGES]
         report.claim("section 7", "CSR-3 is particularly bad on the first five irregular matrices",
                      f"{what}: of cuSPARSE's rate CSR-3 has " + ", ".join(f"{one:.2f}" for one, _ in pairs) +
                      " on these five, " + ", ".join(f"{other:.2f}" for _, other in pairs) + " on the other irregular "
-                     "matrices", by_margin([other / one for one, other in pairs], rates.margin_of_means), AVERAGES)
+                     "matrices", by_margin([other / one for one, other in pairs], rates.margin_of_means), THREE)
 
 
 GPU_CLAIMS = (("figures 7a to 7d", "CSR-3", "cuSPARSE", True), ("figures 7a to 7d", "cuSPARSE", "CSR-3", False),

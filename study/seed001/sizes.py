@@ -5,9 +5,8 @@ import statistics
 from common import figures
 from common.numbers import geometric_mean
 from common.records import REPEAT
-from common.report import CONFIRMED, NOT_COMPARABLE, REFUTED, verdict
+from common.report import CONFIRMED, NOT_COMPARABLE, REFUTED, by_margin, verdict
 from seed001 import measure, printed, suite
-from seed001.claims import by_margin
 
 WITHIN_A_TENTH = "holds if at most a tenth slower, in the geometric mean; 5 % around this limit decide nothing"
 CHOSEN = "Sizes are chosen in one run and compared in a second one."

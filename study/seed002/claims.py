@@ -2,7 +2,7 @@
 import statistics
 
 from common import numbers
-from common.report import CONFIRMED, NOT_COMPARABLE, REFUTED, VARIANT, verdict
+from common.report import CONFIRMED, NOT_COMPARABLE, REFUTED, VARIANT, both, verdict
 from seed002 import measure
 from seed002.points import NAMES, kernels_only, outliers, stage, whole, without_sort
 
@@ -40,11 +40,6 @@ def beyond(ratios, bound, margin):
 def slower(ratios):
     """Returns the inverse ratios, for claims that the document's method is slower."""
     return [(size, 1 / ratio) for size, ratio in ratios]
-
-
-def both(*verdicts):
-    """Returns the verdict of a claim with two parts."""
-    return next((v for v in (REFUTED, NOT_COMPARABLE) if v in verdicts), CONFIRMED)
 
 
 class Claims:

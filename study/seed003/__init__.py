@@ -3,7 +3,7 @@ import sys
 
 from common import machine
 from common.jobs import Job, repeat
-from common.report import NOT_COMPARABLE, runs_of, verdict
+from common.report import NOT_COMPARABLE, beside, runs_of, verdict
 from seed003 import pagerank, rows
 
 TITLE = "Seed 003: CUDA Kernels for SpMV (Meister 2013)"
@@ -241,15 +241,16 @@ def claims_of_coalescing(report, products):
         report.claim("not the tutorial's", "therefore scalar is slower on rows of 32 entries and more", *found,
                      f"this study's inference; holds if scalar takes over {products.margin:.2f} times as long on all "
                      "of these bands; a cache may keep a sector for the thread's next steps",
-                     "{1}: with shuffles: {0}".format(*judge_long_rows(products, rows.SHUFFLE)))
+                     beside(judge_long_rows(products, rows.SHUFFLE, "with shuffles: ")))
 
 
-def judge_long_rows(products, vector):
-    """Returns the times of scalar over those of a vector kernel on bands of long rows, and whether all are above the
-    margin; None without bands."""
+def judge_long_rows(products, vector, which=""):
+    """Returns the times of scalar over those of a vector kernel on bands of long rows, as text that begins with
+    `which`, and the verdict; None without bands."""
     found = [(length, products.ratio(name, rows.SCALAR, vector)) for length, name in products.sweep()
              if length >= rows.WARP]
-    return found and ("time of scalar / time of vector, f32: " + ", ".join(f"{r:.2f} on rows of {n}" for n, r in found),
+    told = ", ".join(f"{ratio:.2f} on rows of {length}" for length, ratio in found)
+    return found and (f"{which}time of scalar / time of vector, f32: {told}",
                       verdict(all(ratio > products.margin for _, ratio in found)))
 
 

@@ -2,7 +2,7 @@
 import statistics
 
 from common.numbers import geometric_mean
-from common.report import CONFIRMED, NOT_COMPARABLE, REFUTED, VARIANT, runs_of, verdict
+from common.report import CONFIRMED, NOT_COMPARABLE, REFUTED, VARIANT, beside, runs_of, verdict
 from seed004 import storage
 from seed004.leaves import CHOSEN_FOR, LEAVES, LIBRARY, LISTED, Timed, fastest
 
@@ -334,11 +334,6 @@ def judge_leaf(runs, kind, leaf, times_of):
     other = sorted({fastest(times_of(t)) for t, ratio in over if ratio > runs.margin})
     return (f"within the margin of the fastest of the four on {right} of {len(over)} matrices, {mean:.2f} times its "
             "time in the geometric mean" + (f"; faster on the others: {', '.join(other)}" if other else ""), held)
-
-
-def beside(finding):
-    """Returns the text of the column "ours" for a finding and its verdict."""
-    return "{1}: {0}".format(*finding) if finding else "-"
 
 
 def claims_of_leaves(report, runs):
