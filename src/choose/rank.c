@@ -173,14 +173,11 @@ spry_status spryi_structure_of(spry_matrix **structure, const spry_matrix *A, sp
     spry_status status = SPRY_OK;
     spry_matrix *pattern = NULL, *on_host = NULL;
     *structure = NULL;
-    if (A->a.device == 0 && op == SPRY_NO_TRANSPOSE)
-        return spryi_matrix_as_csr(A->context, structure, A, A->a.value_type, err);
-    if (A->a.device > 0) {
-        SPRYI_TRY(spryi_matrix_without_values(&pattern, A, err));
-        SPRYI_TRY(spryi_matrix_fetch(d, &on_host, pattern, err));
-    } else {
-        on_host = spryi_matrix_retain(A); /* with values, since formats on CPUs may share equal ones */
-    }
+    if (A->a.device == 0) /* with values, since formats on CPUs may share equal ones */
+        return op == SPRY_TRANSPOSE ? spryi_transposed(A->context, structure, A, err)
+                                    : spryi_matrix_as_csr(A->context, structure, A, A->a.value_type, err);
+    SPRYI_TRY(spryi_matrix_without_values(&pattern, A, err));
+    SPRYI_TRY(spryi_matrix_fetch(d, &on_host, pattern, err));
     if (op == SPRY_TRANSPOSE)
         SPRYI_TRY(spryi_transposed(A->context, structure, on_host, err));
     else

@@ -87,7 +87,7 @@ uint64_t spryi_container_checksum(const spryi_container_head *head)
 
 /* ---- hashes and structure, chunk by chunk ------------------------------------------------------- */
 
-/* Faults that a chunk may have in addition to a wrong hash. Of a part's faults, the last in this list is reported. */
+/* Faults that a chunk may have in addition to a wrong hash. The last fault of this list that a part has is reported. */
 typedef enum fault { SOUND, FALLS, OUT_OF_RANGE, UNSORTED } fault;
 
 /*

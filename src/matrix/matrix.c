@@ -391,7 +391,7 @@ static spry_status view(spry_matrix **made, const spry_matrix *A, const spry_arr
 {
     if (A->stored) return spryi_fail(err, SPRY_INTERNAL, "A", "view: the matrix is a container's, without arrays");
     SPRYI_OK_OR_RETURN(new_matrix(A->context, made, a, field, err));
-    /* if A is a view without arrays of its own, retains the matrix that A views, so that no chain of views grows */
+    /* a view of a view without own arrays retains the viewed matrix, so that views form no chain */
     const int has_own = A->owned[0] || A->owned[1] || A->owned[2] || A->owned[3];
     (*made)->index_base = A->index_base;
     (*made)->structure_of = spryi_matrix_retain(A->structure_of && !has_own ? A->structure_of : A);

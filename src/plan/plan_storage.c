@@ -568,7 +568,7 @@ static spry_status predict_flipped(spry_context *context, spryi_storage *storage
     spry_spmv_options o = *options;
     o.op = SPRY_NO_TRANSPOSE;
     SPRYI_TRY(spryi_structure_of(&T, A, SPRY_TRANSPOSE, err));
-    T->a.value_type = A->a.value_type; /* values are not read */
+    T->a.value_type = A->a.value_type; /* T has no values if A is on a GPU */
     SPRYI_TRY(is_auto ? predict_choice(context, storage, T, true, &o, err)
                       : predict(context, storage, T, true, &o, err));
     if (is_auto) spryi_write_transposed_reason(storage->reason, sizeof storage->reason);

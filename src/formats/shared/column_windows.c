@@ -66,8 +66,7 @@ static void join(spryi_windows *w, int64_t count)
 }
 
 /*
- * Returns the first multiple of `unit` such that the rows before it have at least k entries, or the number of rows if
- * that is less.
+ * Returns the first multiple of `unit` whose preceding rows have at least k entries, at most the number of rows.
  */
 static int64_t row_of_entry(const spry_arrays *csr, int64_t k, int64_t unit)
 {

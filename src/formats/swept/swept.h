@@ -61,8 +61,8 @@ typedef struct spryi_swept_block {
     int32_t batches, extras;
     int32_t all_sums, sum_bits; /* all_sums: sums including further sums; sum_bits: bits of a sum in an index */
     /*
-     * head_row: index in shared_rows of the row that the previous block has begun and this block continues; -1: none.
-     * tail_row: index in shared_rows of a row that this block begins and the next block continues; -1: none.
+     * Indices in shared_rows; -1: none. head_row: row continued from the previous block. tail_row: row continued in the
+     * next block.
      * head_piece, tail_piece: index of this block's piece among the pieces of that row.
      */
     int32_t head_row, head_piece;

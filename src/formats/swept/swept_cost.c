@@ -55,8 +55,8 @@ int64_t spryi_swept_most_cost(void)
 bool spryi_swept_may_need_more(const spryi_swept_sizes *h)
 {
     /*
-     * A block that ends because of the limit of costs may cost a little less than the limit, since a row is not cut
-     * within LEAST_PIECE entries of its ends. of_cost: least cost of such a block.
+     * of_cost: least cost of a block that the limit of costs ends. The cost may be a little below the limit, since a
+     * row is not cut within LEAST_PIECE entries of its ends.
      */
     const int64_t of_cost = spryi_swept_most_cost() - SPRYI_SWEPT_ENTRY_COST * (SPRYI_SWEPT_LEAST_PIECE + 1);
     return h->rows / (spryi_swept_most_rows(h) - 1) + spryi_swept_cost_before(h->nnz, h->rows) / of_cost + 2 >
