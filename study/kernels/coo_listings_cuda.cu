@@ -167,15 +167,11 @@ static int64_t slice_rows(const int64_t *parameters)
 static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
 {
     const spry_arrays *a = &((const spryi_coo *)request->storage)->a;
-    int multiprocessors = 1;
     coo_slices *s = (coo_slices *)calloc(1, sizeof *s);
     if (!s) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: slices");
     spry_status status = SPRY_OK;
     if (a->rows == 0) goto done;
-    if (cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, request->device->ordinal) !=
-        cudaSuccess)
-        multiprocessors = 1;
-    choose_sizes(s, a->rows, slice_rows(request->kernel_parameters), multiprocessors,
+    choose_sizes(s, a->rows, slice_rows(request->kernel_parameters), request->device->units,
                  (int64_t)spry_type_bytes(a->value_type));
     *bytes = (s->count + 1) * (int64_t)sizeof *s->first;
     status = spry_cuda_new(request->device, (void **)&s->first, *bytes, "slices", err);

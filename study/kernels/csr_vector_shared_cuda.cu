@@ -1,15 +1,15 @@
 /*
  * csr_vector_shared_cuda: CSR-Vector with the reduction in shared memory.
  *
- * Idea: the 32 lanes of a warp share a row, read adjacent entries, store their sums in shared memory and add them there
- *       in a tree. The listing of Meister 2013 adds without synchronisation, which was correct while the lanes of a
- *       warp ran in lockstep. Since Volta they may diverge, so a __syncwarp precedes each step of the tree.
+ * Idea: the 32 lanes of a warp share a row and read adjacent entries. Each lane sums its products in shared memory,
+ *       where a tree adds the sums of the lanes. The listing of Meister 2013 adds without synchronisation, which was
+ *       correct while the lanes of a warp ran in lockstep. Since Volta they may diverge, so a __syncwarp precedes each
+ *       step.
  * Work: one warp per row, eight rows per block of 256 threads; imbalance if row lengths differ.
  * Cost: bytes of CSR. In rows much shorter than 32 entries, most lanes are idle. A row needs five reads and writes of
  *       shared memory, where csr_vector_cuda needs five shuffles. The kernel exists only for comparison.
  * Source: Meister 2013, CSR kernel 2 with "reduce"; Bell and Garland 2008, 4.3.
- * Differences from the tutorial: y = alpha*A*x + beta*y. Entries of a pattern are 1. __syncwarp. A lane sums in a
- *       register instead of in shared memory, and its loads of A do not stay in the first-level cache.
+ * Differences from the tutorial: y = alpha*A*x + beta*y. Entries of a pattern are 1. __syncwarp.
  */
 #include "device/cuda/cuda_common.cuh"
 
@@ -27,16 +27,14 @@ template <typename V, typename P, typename J> static __global__ void __launch_bo
     const int64_t i = (int64_t)blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP;
     const int lane = threadIdx.x % WARP;
     if (i >= m) return; /* all lanes of a warp or none, because i is equal for them */
-    V sum = 0;
-    for (P k = Ap[i] + lane, end = Ap[i + 1]; k < end; k += WARP)
-        sum += (Ax ? load_once(Ax + k) : V(1)) * x[load_once(Aj + k)];
-    sums[threadIdx.x] = sum;
+    sums[threadIdx.x] = 0;
+    for (P k = Ap[i] + lane, end = Ap[i + 1]; k < end; k += WARP) sums[threadIdx.x] += (Ax ? Ax[k] : V(1)) * x[Aj[k]];
 #pragma unroll
     for (int width = WARP / 2; width > 0; width /= 2) { /* reads width .. 2*width-1, writes 0 .. width-1 */
         __syncwarp();
-        if (lane < width) sums[threadIdx.x] = sum += sums[threadIdx.x + width];
+        if (lane < width) sums[threadIdx.x] += sums[threadIdx.x + width];
     }
-    if (lane == 0) put(y, i, sum, alpha.get(), beta.get());
+    if (lane == 0) put(y, i, sums[threadIdx.x], alpha.get(), beta.get());
 }
 
 template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)

@@ -48,16 +48,16 @@ NAMED = ("airfoil_2d", "cavity21", "coater2", "lhr07", "cage10", "ASIC_100ks", "
 SELECTED = ("G3_circuit", "bcsstk17", "cnr-2000", "delaunay_n16", "wiki-Vote", "boyd1_kkt", "grid27-24", "rmat-16")
 
 BASELINE = "csr_reference_cpu"
+# HYB with the width of the author's program; measure() computes the width of each matrix.
+AUTHORS_HYB = "hyb_one_launch_cuda:width=author"
 # Kernels as printed, in the order of the document's tables; then their variants and this library's kernels.
 KERNELS = ("csr_scalar_cuda", "csr_vector_cuda:lanes=32", "csr_adaptive_listing_cuda", "ell_listing_cuda",
-           "coo_atomic_cuda", "coo_sliced_cuda", "hyb_one_launch_cuda", "cusparse_csr_alg1")
+           "coo_atomic_cuda", "coo_sliced_cuda", AUTHORS_HYB, "cusparse_csr_alg1")
 VARIANTS = ("csr_vector_shared_cuda", "csr_adaptive_listing_cuda:nnz_per_wg=256",
             "csr_adaptive_listing_cuda:nnz_per_wg=1024", "csr_vector_cuda", "csr_vector_cuda:lanes=4",
             "csr_vector_cuda:lanes=8", "csr_adaptive_atomic_cuda", "csr_adaptive_cuda", "ell_slots_cuda",
             "coo_segmented_cuda", "coo_sliced_cuda:rows=128", "coo_sliced_cuda:rows=32", "scoo_shared_cuda",
-            "hyb_atomic_cuda", "hyb_segmented_cuda")
-# HYB with the width of the author's program; measure() computes the width of each matrix.
-AUTHORS_HYB = "hyb_one_launch_cuda:width=author"
+            "hyb_one_launch_cuda", "hyb_atomic_cuda", "hyb_segmented_cuda")
 CPU_KERNELS = ("csr_portable_cpu", "coo_portable_cpu", "ell_portable_cpu", "scoo_portable_cpu",
                "hyb_portable_cpu")
 MEMORY = 8 << 30
@@ -69,8 +69,11 @@ def selected(matrices):
     return [name for name in NAMED + SELECTED if name in matrices][:len(NAMED)]
 
 
-def _arguments(options):
-    kernels = list(KERNELS + VARIANTS) if options.device != "cpu" else list(CPU_KERNELS)
+def _arguments(options, hyb):
+    """Returns the arguments of the benchmark. hyb: the name of AUTHORS_HYB with the matrix's width."""
+    kernels = [hyb if name == AUTHORS_HYB else name for name in KERNELS + VARIANTS]
+    if options.device == "cpu":
+        kernels = list(CPU_KERNELS)
     return ["--device", "all", "--type", "all", "--runs", "5" if options.quick else "30",
             "--memory-limit", str(MEMORY // 128 if options.quick else MEMORY),
             "--peers", "--kernels", ",".join([BASELINE, *kernels])]
@@ -81,10 +84,8 @@ def _products(name, matrix, options):
     def measure(run):
         info = run.lines("info", matrix)[0]
         width = int(info["mean_row"] + 0.2 * (info["max_row"] - info["mean_row"]))
-        arguments, hyb = _arguments(options), f"hyb_one_launch_cuda:width={max(width, 1)}"
-        if options.device != "cpu":
-            arguments[-1] += "," + hyb
-        for record in run.lines("bench", matrix, *arguments):
+        hyb = f"hyb_one_launch_cuda:width={max(width, 1)}"
+        for record in run.lines("bench", matrix, *_arguments(options, hyb)):
             record["matrix"] = name
             if record["kernel"] == hyb:
                 record["kernel"] = AUTHORS_HYB

@@ -110,7 +110,7 @@ def table_of_hyb(report, types):
                   "HYB takes over twice the time on",
                   f"geometric mean of the ratios, mean rows from {LONG} entries", "shorter mean rows"], rows,
                  "Matrices with high speed-ups dominate an arithmetic mean. In a geometric mean all matrices have "
-                 "equal weight. In HYB one thread processes the first entries of a row, up to the mean row length.")
+                 "equal weight. In HYB one thread processes the first entries of a row, up to the width.")
 
 
 def kind_of(matrix, r):

@@ -80,9 +80,11 @@ def show_bands(report, results):
 
 
 def show_classes(report, rates, what):
-    """Adds arithmetic means by class. All rows are means over the same matrices, on which all kernels ran."""
+    """Adds arithmetic means by class. All rows are means over the same matrices. Kernels with a rate on fewer than nine
+    tenths of the matrices are left out."""
+    few = [n for n in rates.labels if 10 * len(rates.common([n])) < 9 * len(rates.matrices)]
     for numbering in NUMBERINGS:
-        names = [n for n in rates.labels if any(rates.of(n, m, numbering) for m in rates.matrices)]
+        names = [n for n in rates.labels if n not in few and any(rates.of(n, m, numbering) for m in rates.matrices)]
         shared = rates.common(names, numbering)
         parts = [(title, those) for title, those in suite.classes(shared)]
         if not names or not shared:
@@ -92,9 +94,12 @@ def show_classes(report, rates, what):
                      f"Mean GFLOP/s, {what}, numbering: {numbering}",
                      ["kernel or format"] + [f"{title} ({len(those)})" for title, those in parts], rows)
         report.check(len(parts[2][1]) + len(parts[5][1]) == len(shared), f"{what}: classes do not make the whole")
-    left = [m for m in rates.matrices if m not in rates.common(rates.labels)]
+    left = [m for m in rates.matrices if m not in rates.common([n for n in rates.labels if n not in few])]
     if left:
         report.text("Not in the tables, because not all kernels ran on them: " + " ".join(left) + ".")
+    if few:
+        report.text("Not in the tables, because fewer than nine tenths of the matrices have a rate of them: " +
+                    ", ".join(f"{n} ({len(rates.common([n]))})" for n in few) + ".")
 
 
 def show_ratios(report, rates, series, what):
@@ -268,6 +273,23 @@ def draw_scalability(axes, found, base, teams, count):
     axes.set_title(f"Figure 5: scalability, double, geometric mean over {count} matrices", fontsize=9)
 
 
+def tell_wrong_peers(to, results):
+    """Adds a table of the peers' products that exceed the error bound. Such products have no rate."""
+    rows = []
+    for kernel in dict.fromkeys(r["kernel"] for r in results.where(status="wrong", peer=True)):
+        for kind, word in TYPES:
+            every = results.where(kernel=kernel, type=kind, status=("ok", "wrong"))
+            wrong = sorted(results.where(kernel=kernel, type=kind, status="wrong"), key=lambda r: r["max_error"])
+            if wrong:
+                rows.append([f"`{kernel}`", word, len(wrong), len(every), wrong[len(wrong) // 2]["max_error"],
+                             wrong[-1]["max_error"], wrong[-1]["matrix"]])
+    if rows:
+        to.table("wrong-peers", "Products over the error bound",
+                 ["kernel", "type", "over the bound", "of", "error / bound, median", "largest", "on"], rows,
+                 "These products have no rate. CSR5 for GPUs computes a row's sum as a difference of two prefix sums "
+                 "over 32 lanes, so its error grows with the values of neighbouring rows.")
+
+
 def report(results, to):
     show_table_1(to, results)
     show_figure_2(to, results)
@@ -280,6 +302,7 @@ def report(results, to):
     sizes.show_mesh(to, results)
     sizes.show_gpu(to, results)
     sizes.show_inner(to, results)
-    for r in results.records:
-        if r.get("status") in ("wrong", "failed"):
+    tell_wrong_peers(to, results)
+    for r in results.where(status=("wrong", "failed")):
+        if not (r["peer"] and r["status"] == "wrong"):
             to.problem(f"{r['status']}: {r['matrix']} {r.get('type')} {r.get('kernel')}: {r.get('reason')}")

@@ -237,9 +237,15 @@ class Merged(unittest.TestCase):
         self.assertEqual(made.claim("cuSPARSE").verdict, "not comparable")
 
     def test_a_wrong_result_is_a_problem(self):
-        wrong = {**case("mkl_csr", "none", None, "debr"), "status": "wrong"}
-        self.assertTrue(any("wrong: debr f64 mkl_csr" in p for p in
+        wrong = {**case("csr2_listing_cpu", "none", None, "debr"), "status": "wrong"}
+        self.assertTrue(any("wrong: debr f64 csr2_listing_cpu" in p for p in
                             Made(jobs({"cpu, 1": [*cpu("debr", 1), wrong]})).problems))
+
+    def test_a_wrong_result_of_a_peer_has_no_rate(self):
+        wrong = {**case("mkl_csr", "none", None, "M6"), "status": "wrong", "max_error": 3.0}
+        made = Made(jobs({"cpu, 1": [*cpu("debr", 1), wrong]}))
+        self.assertEqual(made.problems, [])
+        self.assertEqual(made.row("wrong-peers", "`mkl_csr`")[1:], ["double", "1", "1", "3.0", "3.0", "M6"])
 
     def test_sizes_on_the_gpu(self):
         for size, decided in ((60 << 20, "refuted"), (40 << 20, "not comparable")):
