@@ -35,6 +35,7 @@ typedef struct bench_source {
  */
 typedef enum bench_factor { BY_A_VECTOR, BY_COLUMNS, BY_A_MATRIX, IN_CG, IN_PAGERANK } bench_factor;
 bench_factor bench_factor_of(const char *op);
+bool bench_adds(const char *op);     /* returns true for spmv_add, y = A*x + y */
 bool bench_iterates(const char *op); /* returns true for cg and pagerank */
 
 /* ---- peers: kernels of other libraries, in loaded modules ----------------------------------------- */
@@ -75,7 +76,7 @@ typedef struct bench_input {
 
 /* The operation, and the numbers of vectors and the types to measure. */
 typedef struct bench_operation {
-    const char *op;        /* "spmv", "spmv_t", "spmm", "spmm_t", "spgemm", "cg", "pagerank" */
+    const char *op;        /* "spmv", "spmv_t", "spmv_add", "spmm", "spmm_t", "spgemm", "cg", "pagerank" */
     const int64_t *counts; /* numbers of vectors, with op spmm and spmm_t */
     int counts_length;
     bool row_major;           /* true: multiple vectors are row-major; false: column-major */

@@ -12,6 +12,11 @@ bench_factor bench_factor_of(const char *op)
                                          : BY_A_VECTOR;
 }
 
+bool bench_adds(const char *op)
+{
+    return strcmp(op, "spmv_add") == 0;
+}
+
 bool bench_iterates(const char *op)
 {
     const bench_factor factor = bench_factor_of(op);

@@ -143,9 +143,10 @@ void bench_flush_caches(const bench_session *session)
 static int run_many(spmv_group *group, spmv_case *c, int64_t runs, double *us)
 {
     const processor_time before = c->reported_us ? read_processor_time() : (processor_time){0};
+    const double beta = bench_adds(group->session->options->operation.op) ? 1 : 0;
     double start = now_us(), reported = 0;
     for (int64_t r = 0; r < runs; r++) {
-        if (!spmv_run(group, c, 1, 0)) return 0;
+        if (!spmv_run(group, c, 1, beta)) return 0;
         if (c->reported_us) reported += *c->reported_us;
     }
     if (!spmv_wait(group, c)) return 0;

@@ -281,11 +281,11 @@ static const cli_option options[] = {
     {"matrices", 0, "DIR", "folder of a suite's matrices (default: SPRY_MATRIX_DIR)", CLI_TEXT, CLI_AT(folder)},
     {"only", 0, "LIST", "measure only the matrices of these names", CLI_LIST, CLI_AT(only), 1},
     {"part", 0, "I/N", "measure the I-th matrix and every N-th after it: N runs cover all", CLI_OWN, .take = take_part},
-    {"op", 0, "spmv|spmv_t|spmm|spmm_t|spgemm|cg|pagerank",
+    {"op", 0, "spmv|spmv_t|spmv_add|spmm|spmm_t|spgemm|cg|pagerank",
      "operation: spmv multiplies with a vector, spmm with multiple vectors,\n"
-     "_t with the transposed matrix; spgemm squares the matrix; cg and\n"
-     "pagerank solve and report the time per iteration, docs/solvers.md\n"
-     "(default: spmv)",
+     "_t with the transposed matrix; spmv_add computes y = A*x + y; spgemm\n"
+     "squares the matrix; cg and pagerank solve and report the time per\n"
+     "iteration, docs/solvers.md (default: spmv)",
      CLI_WORD, CLI_AT(o.operation.op)},
     {"transpose", 't', NULL, "multiply with the transposed matrix: spmv_t for spmv, spmm_t for spmm", CLI_FLAG,
      CLI_AT(transpose)},

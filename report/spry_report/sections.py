@@ -7,7 +7,7 @@ from .measures import break_even, cost_of_calls, geometric_mean, profile, regret
 from .parts import BAR_LEGEND, Html, code, element, figure, join, legend, line_legend, paragraph, section, table
 
 NAMED = 7  # number of lines with their own colour
-PRODUCTS = ("spmv", "spmv_t", "spmm", "spmm_t")
+PRODUCTS = ("spmv", "spmv_t", "spmv_add", "spmm", "spmm_t")
 CALLS = (1, 10, 100, 1000, None)
 
 

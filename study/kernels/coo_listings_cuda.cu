@@ -17,7 +17,8 @@
  * Source: COO: Evtushenko 2019, listing 7; Sparse Methods, COO Kernel. SCOO: Evtushenko 2019, 2.3, which has no
  *         listing; the order of entries (by rows) and the sizes of slices, lanes and blocks are those of the author's
  *         program (github.com/gevtushenko/matrix_format_performance); Dang and Schmidt 2012.
- * Differences from the documents: y = alpha*A*x + beta*y. The lanes of a row are added up by one thread, because the
+ * Differences from the documents: y = alpha*A*x + beta*y. If beta is not 1, coo_atomic has the first launch, which the
+ *       listings do not have. The lanes of a row are added up by one thread, because the
  *       reduction of the author's program has a race if a block has fewer threads per lane than lanes. The parameter
  *       `rows` (512 in the author's program) allows slices of fewer rows with more lanes, as section 2.3 proposes.
  */

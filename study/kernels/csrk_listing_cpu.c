@@ -9,7 +9,9 @@
  * Source: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, listing 1 and section 5.2 (static
  *         schedule).
  * Differences from the listing: y = alpha*A*x + beta*y; entries of a pattern are 1; threads of the library's pool
- *         replace OpenMP's.
+ *         replace OpenMP's; compiled for any processor of the architecture, with sums in the printed order. The paper
+ *         has Intel's compiler with -O3 for its processor, which may vectorise the sums: csr2_listing_avx2_cpu and
+ *         csr2_listing_avx512_cpu have vector sums.
  */
 #ifndef SPRYI_TEMPLATE
 #include "formats/csrk/csrk.h"

@@ -5,7 +5,8 @@
  * Idea: one thread per row. Every thread runs over all slots of the ELL part, padding included, so that no thread of a
  *       warp ends before another. Neighbouring threads read neighbouring slots. In HYB, all threads then run over the
  *       entries of the COO part and add each product to y with atomicAdd.
- *       hyb_one_launch (Evtushenko): a launch multiplies y by beta. The next launch adds both parts with atomicAdd.
+ *       hyb_one_launch (Evtushenko): a launch adds both parts with atomicAdd. If beta is not 1, an earlier launch,
+ *       which the listing does not have, multiplies y by beta.
  *       hyb_atomic (lecture): a launch writes y of the ELL part, the next launch adds the COO part.
  * Work: blocks of 256 threads, one thread per row of the matrix. If the matrix has few rows and a large COO part, few
  *       threads do all the work.
@@ -122,7 +123,8 @@ static spry_status run_one_launch(const spryi_run_args *args, spry_error *err)
     const spryi_hyb *s = (const spryi_hyb *)args->storage;
     const int64_t m = s->ell.a.rows;
     if (m == 0) return SPRY_OK;
-    multiply_by_beta<V><<<blocks_of(m), THREADS, 0, stream_of(args)>>>(m, (V *)args->y, SPRY_BETA(V, args));
+    if (args->scalars_on_device || *(const V *)args->beta != 1)
+        multiply_by_beta<V><<<blocks_of(m), THREADS, 0, stream_of(args)>>>(m, (V *)args->y, SPRY_BETA(V, args));
     launch_additions<true, V, J>(s, args);
     return launched(err, "hyb_one_launch_cuda");
 }

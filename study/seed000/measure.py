@@ -53,6 +53,8 @@ AUTHORS_HYB = "hyb_one_launch_cuda:width=author"
 # Kernels as printed, in the order of the document's tables; then their variants and this library's kernels.
 KERNELS = ("csr_scalar_cuda", "csr_vector_cuda:lanes=32", "csr_adaptive_listing_cuda", "ell_listing_cuda",
            "coo_atomic_cuda", "coo_sliced_cuda", AUTHORS_HYB, "cusparse_csr_alg1")
+# Their listings only add to y, so they are timed as y = A*x + y, without the launch that clears y.
+ADDING = ("coo_atomic_cuda", "hyb_one_launch_cuda")
 VARIANTS = ("csr_vector_shared_cuda", "csr_adaptive_listing_cuda:nnz_per_wg=256",
             "csr_adaptive_listing_cuda:nnz_per_wg=1024", "csr_vector_cuda", "csr_vector_cuda:lanes=4",
             "csr_vector_cuda:lanes=8", "csr_adaptive_atomic_cuda", "csr_adaptive_cuda", "ell_slots_cuda",
@@ -70,26 +72,29 @@ def selected(matrices):
 
 
 def _arguments(options, hyb):
-    """Returns the arguments of the benchmark. hyb: the name of AUTHORS_HYB with the matrix's width."""
-    kernels = [hyb if name == AUTHORS_HYB else name for name in KERNELS + VARIANTS]
+    """Returns the arguments of each benchmark of a matrix. hyb: the name of AUTHORS_HYB with the matrix's width."""
+    protocol = ["--device", "all", "--type", "all", "--runs", "5" if options.quick else "30",
+                "--memory-limit", str(MEMORY // 128 if options.quick else MEMORY)]
     if options.device == "cpu":
-        kernels = list(CPU_KERNELS)
-    return ["--device", "all", "--type", "all", "--runs", "5" if options.quick else "30",
-            "--memory-limit", str(MEMORY // 128 if options.quick else MEMORY),
-            "--peers", "--kernels", ",".join([BASELINE, *kernels])]
+        return [[*protocol, "--peers", "--kernels", ",".join((BASELINE, *CPU_KERNELS))]]
+    kernels = [hyb if name == AUTHORS_HYB else name for name in KERNELS + VARIANTS]
+    adding = [name for name in kernels if name.split(":")[0] in ADDING]
+    return [[*protocol, "--peers", "--kernels", ",".join([BASELINE, *(k for k in kernels if k not in adding)])],
+            [*protocol, "--op", "spmv_add", "--kernels", ",".join(adding)]]
 
 
 def _products(name, matrix, options):
     """Creates a job that times all kernels on a matrix, each with the baseline."""
     def measure(run):
         info = run.lines("info", matrix)[0]
-        width = int(info["mean_row"] + 0.2 * (info["max_row"] - info["mean_row"]))
-        hyb = f"hyb_one_launch_cuda:width={max(width, 1)}"
-        for record in run.lines("bench", matrix, *_arguments(options, hyb)):
-            record["matrix"] = name
-            if record["kernel"] == hyb:
-                record["kernel"] = AUTHORS_HYB
-            yield record
+        mean = info["nnz"] // max(info["rows"], 1)
+        hyb = f"hyb_one_launch_cuda:width={max(int(mean + 0.2 * (info['max_row'] - mean)), 1)}"
+        for arguments in _arguments(options, hyb):
+            for record in run.lines("bench", matrix, *arguments):
+                record["matrix"] = name
+                if record["kernel"] == hyb:
+                    record["kernel"] = AUTHORS_HYB
+                yield record
     return common.Job(name, measure)
 
 

@@ -43,10 +43,27 @@ class Speedups:
         self.times = {(r["kernel"], r["matrix"]): r["mean_us"] for r in self.timed}
         self.kernels = list(dict.fromkeys(k for k, _ in self.times if k != measure.BASELINE))
         self.margin = results.margin(type=kind, device="cuda")
+        self.margin_of_means = self._margin_of_means(results, kind)
+        # Kernels whose times include a launch that clears y, which their listings do not have.
+        self.clearing = {r["kernel"] for r in self.timed if r.get("op") == "spmv" and r["device"] == "cuda" and
+                         r["kernel"].split(":")[0] in measure.ADDING}
         # ELL's bytes give the longest row: ELL stores that number of slots (value and column) and about 4.1 bytes per
         # row.
         slot = 4 + (4 if kind == "f32" else 8)
+        self.bytes = {(r["kernel"], r["matrix"]): r["bytes"] for r in self.timed if r.get("bytes")}
         self.longest = {r["matrix"]: r["bytes"] // (r["rows"] * slot) for r in self.timed if r["kernel"] == PRINTED.ell}
+
+    def _margin_of_means(self, results, kind):
+        """Returns the ratio that 95 % of the kernels' averages over the repeated matrices stay below if they are
+        measured again; at least 1.05. More matrices have steadier averages."""
+        times = {}
+        for r in results.repeats:
+            if r.get("status") == "ok" and r.get("type") == kind and (r["kernel"], r["matrix"]) in self.times:
+                times.setdefault(r["kernel"], []).append((self.times[r["kernel"], r["matrix"]], r["mean_us"]))
+        ratios = [average(1 / first for first, _ in pairs) / average(1 / again for _, again in pairs)
+                  for pairs in times.values() for average in AVERAGES]
+        ratios = sorted(max(q, 1 / q) for q in ratios)
+        return max(1.05, ratios[len(ratios) * 95 // 100]) if ratios else 1.05
 
     def has(self, kernel, matrix):
         return (kernel, matrix) in self.times

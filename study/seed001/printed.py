@@ -21,6 +21,7 @@ CSR5_AHEAD = ("belgium_osm", "netherlands_osm", "roadNet-TX", "roadNet-CA", "roa
 VERY_IRREGULAR = ("wikipedia-20051105", "wikipedia-20060925", "wikipedia-20061104", "wikipedia-20070206", "webbase-1M")
 FIRST_FIVE = CSR5_AHEAD[:5]
 KOKKOS_AHEAD = ("hugetrace-00000", "hugetric-00000")  # Kokkos Kernels is the fastest on Volta (section 7)
+OTHERS_AHEAD, OTHERS_BEHIND = ("AS365", "M6", "NLR"), ("CurlCurl_3", "Hamrle3")  # of CSR-3 and CSR5, on Volta
 WORST_ON_GPU = ("com-Youtube", "kkt_power", "FullChip", "circuit5M", "as-Skitter")  # section 7
 SRS = 96                   # the constant for CPUs
 PREFERRED = (40, 1000)     # of SRS: "most matrices on CPU using CSR-2 prefer SRS in the range"

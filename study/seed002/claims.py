@@ -54,16 +54,16 @@ class Claims:
         own = whole if below == "gpu" else value
         return self.points.ratios(density, "f32", (above, value), (below, own))
 
-    def compare(self, item, text, density, rival, rule, why, most=1 << 30):
-        """Adds a claim on rule([(size, time of the rival / time of the seed's kernels)]), up to `most` rows. It is
-        decided only if whole products and the kernels alone give the same verdict."""
-        of = {name: [pair for pair in self.ratios(density, rival, name) if pair[0] <= most]
+    def compare(self, item, text, density, rival, rule, why, least=0, most=1 << 30):
+        """Adds a claim on rule([(size, time of the rival / time of the seed's kernels)]), for `least` to `most` rows.
+        It is decided only if whole products and the kernels alone give the same verdict."""
+        of = {name: [pair for pair in self.ratios(density, rival, name) if least <= pair[0] <= most]
               for name in ("printed", "repaired", "gpu")}
         if not of["printed"]:
             self.missing(item, text)
             return
         alone = [pair for pair in self.points.ratios(density, "f32", (rival, without_sort), ("printed", kernels_only))
-                 if pair[0] <= most]
+                 if least <= pair[0] <= most]
         what, held = f"time of {NAMES[rival]} / time", rule(of["printed"])
         self.report.claim(item, text, f"{what} as printed, by number of rows: {told(of['printed'])}; by the kernels "
                                       f"alone, without allocations ({rule(alone)}): {told(alone)}; with GetVals "
@@ -132,6 +132,9 @@ def _baseline(c):
                   f"Confirmed if faster {LARGER}. {c.rule}")
 
 
+FIGURE_4 = 512  # rows of the smallest matrix of figure 4
+
+
 def _products(c):
     m = c.margin
 
@@ -144,9 +147,13 @@ def _products(c):
     def poor(ratios):
         return beyond(slower(larger(ratios)), 2, m)
 
-    c.compare("figure 3", "small matrices: relatively quick compared with Matlab", HIGH, "octave", everywhere,
-              f"Confirmed if faster at every size up to 2048 rows. {MATLAB}", 2048)
-    c.compare("figures 4, 9", "1e-3: quicker than Matlab in all cases", HIGH, "octave", everywhere,
+    c.compare("figure 3", "small matrices: relatively quick compared with Matlab", HIGH, "octave",
+              lambda r: beyond(sorted(r, key=lambda pair: pair[1])[(len(r) - 1) // 2:], 1, m),
+              f"Confirmed if faster at most of the sizes up to 2048 rows; the document does not state the density. "
+              f"{MATLAB}", most=2048)
+    c.compare("figure 4", "1e-3: quicker than Matlab in all cases", HIGH, "octave", everywhere,
+              f"Confirmed if faster at every size from {FIGURE_4} rows on. {MATLAB}", least=FIGURE_4)
+    c.compare("figure 9", "1e-3: quicker than Matlab in all cases", HIGH, "octave", everywhere,
               f"Confirmed if faster at every size. {MATLAB}")
     c.compare("figures 4, 9", "1e-3: quicker than SMMP for larger matrices", HIGH, "smmp", when_large,
               f"Confirmed if faster {LARGER}. {SMMP}")
@@ -237,8 +244,10 @@ class Improvements:
             self.report.claim("section 6", text, "not measured", NOT_COMPARABLE, ONCE)
             return
         ours = [f"{m}: {self.again[m].gain(measure.OURS):.2f}" for m in best if self.again[m].gain(measure.OURS)]
-        self.report.claim("section 6", text, "time of the repaired kernels / time with the best setting: " + "; ".join(
-            f"{matrix}: {gain:.2f} ({setting})" for matrix, (gain, setting) in best.items()), verdict(holds(gains)),
+        found = "; ".join(f"{matrix}: {gain:.2f} ({setting})" for matrix, (gain, setting) in best.items())
+        self.report.claim(
+            "section 6", text, f"time of the kernels with parameters / time with the best setting: {found}",
+            verdict(holds(gains)),
             f"Confirmed if over {self.margin:.3g} times as fast {why}. One of {len(settings)} settings is chosen in "
             "one measurement and judged in another",
             f"{NAMES['gpu']}, sorted: {'; '.join(ours)}" if ours else "-")
@@ -251,9 +260,9 @@ class Improvements:
         if not pairs:
             self.report.claim("section 6", text, "not measured", NOT_COMPARABLE, ONCE)
             return
-        self.report.claim("section 6", text, "speed-up over the repaired kernels by all together, and by the best "
-                          "single improvement: " + "; ".join(f"{m}: {a:.2f} and {b:.2f}"
-                                                               for m, (a, b) in pairs.items()),
+        found = "; ".join(f"{m}: {a:.2f} and {b:.2f}" for m, (a, b) in pairs.items())
+        self.report.claim("section 6", text, "speed-up over the kernels with parameters by all together, and by the "
+                          f"best single improvement: {found}",
                           beyond([(m, a / b) for m, (a, b) in pairs.items()], 1, self.margin),
                           f"Confirmed if so on each, by a ratio over {self.margin:.3g}; this is our reading of the "
                           "outlook")

@@ -214,8 +214,8 @@ def spread_table(report, results):
 
 
 class Ways:
-    """Kernels with parameters on one matrix, in float: ms without SortCols, and speed-ups over the repaired kernels in
-    their form with parameters."""
+    """Kernels with parameters on one matrix, in float: ms without SortCols, and speed-ups over the kernels with
+    parameters, which count and compute like the repaired listings with other loops."""
 
     def __init__(self, records, matrix):
         self.records = {r["kernel"]: r for r in records if r["matrix"] == "ways " + matrix and r["type"] == "f32"}
@@ -259,9 +259,9 @@ def ways_table(report, ways):
                                                  for w in every] for setting in ("", *measure.TOGETHER_WAYS)]
     report.table("improvements", "The improvements of section 6, float", ["what", "setting", *(
         w.name(m) for m, w in ways.items())], rows,
-                 "First rows: ms without SortCols. Other rows: speed-up over the kernels with parameters, whose "
-                 "defaults are the repaired listings. Rows 'threads of SortCols': speed-up of this stage over its "
-                 "default, which depends on the longest row.")
+                 "First rows: ms without SortCols. Other rows: speed-up over the kernels with parameters, which do the "
+                 "steps of the repaired listings with faster loops. Rows 'threads of SortCols': speed-up of this "
+                 "stage over its default, which depends on the longest row.")
 
 
 def number_in(setting):
@@ -279,7 +279,7 @@ def ways_figure(report, ways):
                 value = of.sort_gain if what == "threads of SortCols" else of.gain
                 line = [(number_in(setting), value(f"{measure.BASE}:{setting}")) for setting in measure.WAYS[what]]
                 series[of.name(matrix)] = [(x, y) for x, y in line if y]
-            figures.lines(axis, series, what, "times as fast as repaired", logs="x")
+            figures.lines(axis, series, what, "times as fast as the defaults", logs="x")
             in_powers(axis)
             if axis.get_legend():
                 axis.axhline(1, color="black", linewidth=0.6)
@@ -300,7 +300,7 @@ def together_figure(report, ways):
     def draw(axis):
         figures.bars(axis, [of.name(matrix) for matrix, of in ways.items()],
                      {label: [of.gain(kernel) for of in ways.values()] for label, kernel in kernels.items()},
-                     "times as fast as repaired", log=True)
+                     "times as fast as the defaults", log=True)
         axis.axhline(1, color="black", linewidth=0.6)
     add_figure(report, "together", "The improvements together, matrices by rows (density), float", draw, size=(8, 4.4))
 

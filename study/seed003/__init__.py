@@ -43,7 +43,8 @@ def multiply(title, group):
         for name, source in group.items() if "cuda" in devices(run) else ():
             info = run.lines("info", source)[0]
             yield {"kind": "matrix", "matrix": name, "source": source, **{field: info[field] for field in KNOWN}}
-            for record in run.lines("bench", source, "--device", "cuda", "--type", "all", "--runs",
+            # The listings add to y, so all kernels are timed as y = A*x + y.
+            for record in run.lines("bench", source, "--op", "spmv_add", "--device", "cuda", "--type", "all", "--runs",
                                     "3" if run.options.quick else "30", "--kernels", ",".join(rows.KERNELS)):
                 yield {"kind": "product", **record, "matrix": name}
     return Job(f"rows: {title}", measure)

@@ -74,10 +74,13 @@ def leaf(name, source, device):
             return
         info = run.lines("info", source, "--type", "f32")[0]
         yield {"kind": "matrix", "matrix": name, "source": source, **{field: info[field] for field in KNOWN}}
-        kernels = ("--kernels", ",".join(leaves.KERNELS + leaves.LIBRARY)) if device == "cuda" else ()
+        kernels = ("--kernels", ",".join(leaves.OVERWRITING + leaves.LIBRARY)) if device == "cuda" else ()
         peers = () if run.options.quick and device == "cpu" else ("--peers",)
         yield from bench(run, "leaf", name, source, "--device", device, "--type", "all", "--formats",
                          ",".join(leaves.LEAVES + ("auto",)), "--policy", "tree", *peers, *kernels)
+        if device == "cuda":
+            yield from bench(run, "leaf", name, source, "--device", device, "--type", "all", "--op", "spmv_add",
+                             "--kernels", ",".join(leaves.ADDING))
         yield from bench(run, "auto", name, source, "--device", device, "--type", "all", "--formats", "csr,auto")
     return Job(f"leaves: {name}, {device}", measure)
 
@@ -98,7 +101,9 @@ def balance():
     def measure(run):
         for name, source in leaves.balance(run.options.quick).items() if "cuda" in devices(run) else ():
             yield from bench(run, "balance", name, source, "--device", "cuda", "--type", "f32", "--kernels",
-                             "coo_atomic_cuda,coo_segmented_cuda,csr_scalar_cuda")
+                             "coo_segmented_cuda,csr_scalar_cuda")
+            yield from bench(run, "balance", name, source, "--device", "cuda", "--type", "f32", "--op", "spmv_add",
+                             "--kernels", "coo_atomic_cuda")
     return Job("COO: row lengths", measure)
 
 

@@ -12,7 +12,9 @@ CHOSEN_FOR = {"ell": "uniform, max ~ avg", "hyb": "uniform, max > avg", "coo": "
            "csr": "not uniform, not very sparse"}
 # The lecture's kernel of each leaf, on a GPU.
 LISTED = {"ell": "ell_listing_cuda", "hyb": "hyb_atomic_cuda", "coo": "coo_atomic_cuda", "csr": "csr_scalar_cuda"}
-KERNELS = (*LISTED.values(), "hyb_one_launch_cuda")
+# The listings of these kernels only add to y. They are timed as y = A*x + y, without a launch that clears y.
+ADDING = ("coo_atomic_cuda", "hyb_one_launch_cuda")
+OVERWRITING = tuple(kernel for kernel in LISTED.values() if kernel not in ADDING)
 # cuSPARSE's algorithms. The first is the default for a matrix in CSR.
 LIBRARY = ("cusparse_csr_alg1", "cusparse_csr_alg2", "cusparse_coo_alg1", "cusparse_coo_alg2", "cusparse_sell")
 

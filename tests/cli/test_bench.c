@@ -33,6 +33,26 @@ static void one_record(void **state)
     cJSON_Delete(records);
 }
 
+/* y = A*x + y is checked by y = A*x, before and after its runs. */
+static void additions_to_y(void **state)
+{
+    static const char *const protocols[] = {"", "--runs 3", "--cold --runs 3"};
+    for (int p = 0; p < 3; p++) {
+        char command[128];
+        snprintf(command, sizeof command, "bench gen:grid5,x=30,y=20 --op spmv_add --formats csr,coo %s --json",
+                 protocols[p]);
+        cJSON *records = records_of(command, 0);
+        assert_int_equal(cJSON_GetArraySize(records), 2);
+        for (int k = 0; k < 2; k++) {
+            const cJSON *r = cJSON_GetArrayItem(records, k);
+            assert_string_equal(text_of(r, "op"), "spmv_add");
+            assert_string_equal(text_of(r, "status"), "ok");
+            assert_true(number_of(r, "time_us") > 0 && number_of(r, "max_error") <= 1);
+        }
+        cJSON_Delete(records);
+    }
+}
+
 static void types_and_indices(void **state)
 {
     static const char *const pairs[] = {"32/32", "64/32", "64/64"};
@@ -284,7 +304,7 @@ static void mistakes(void **state)
 {
     static const mistake cases[] = {
         {"", "nothing to measure: name a matrix FILE or a --suite"},
-        {"$D/small.mtx --op gemm", "--op is 'gemm', expected one of: spmv, spmv_t, spmm, spmm_t, spgemm"},
+        {"$D/small.mtx --op gemm", "--op is 'gemm', expected one of: spmv, spmv_t, spmv_add, spmm, spmm_t, spgemm"},
         {"$D/small.mtx --formats csr,crs", "--formats: there is no format 'crs'; did you mean 'csr'?"},
         {"$D/small.mtx --formats sell:c=0", "--formats: format sell: \"c=0\", expected c=NUMBER from 1"},
         {"$D/small.mtx --formats csr,sell:d=4", "--formats: format sell has no parameter \"d\""},
@@ -435,6 +455,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_record),
+        cmocka_unit_test(additions_to_y),
         cmocka_unit_test(types_and_indices),
         cmocka_unit_test(patterns),
         cmocka_unit_test(all_kernels),

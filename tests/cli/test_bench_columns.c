@@ -131,7 +131,7 @@ static void tables(void **state)
     /* Each number of columns has its own fastest kernel. */
     assert_int_equal(count_of(o.out, "  100 %  100 %  100 %  100 %\n"), 2);
     release(&o);
-    expect("bench --help", 0, "--op spmv|spmv_t|spmm|spmm_t|spgemm", NULL);
+    expect("bench --help", 0, "--op spmv|spmv_t|spmv_add|spmm|spmm_t|spgemm", NULL);
     expect("bench --help", 0, "--count LIST", NULL);
     expect("bench --help", 0, "--layout row|column", NULL);
 }
