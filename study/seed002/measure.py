@@ -33,10 +33,12 @@ IRREGULAR = {"rmat 8192": "gen:rmat,scale=13",
              "web 30000": "gen:twin,rows=30000,entries=300000,longest=3000,kind=web,symmetry=40"}
 SPARSE = {"sparse 65536": "gen:random,rows=65536,cols=65536,density=1e-5"}
 QUICK_WAYS = {"even 512": "gen:random,rows=512,cols=512,density=1e-2", "rmat 256": "gen:rmat,scale=8"}
+TOUCHED_ROWS = "rows per block, only touched entries cleared"  # two improvements together
 # Settings of BASE, and of the kernel with all improvements.
 WAYS = {
     "rows per block": [f"rows={n}" for n in (2, 4, 8, 32)],
     "rows per block, 8 threads per row": [f"rows={n}:lanes=8:count=8" for n in (1, 4, 8, 32)],
+    TOUCHED_ROWS: [f"rows={n}:reset=touched" for n in (2, 4, 8, 32)],
     "rows claimed at a time": [f"claim={n}" for n in (1, 2, 4, 16)],
     "threads of GetVals": [f"lanes={n}" for n in (8, 16, 64, 128, 256)],
     "threads of GetNNZ": [f"count={n}" for n in (32, 64, 256, 512)],

@@ -223,9 +223,9 @@ class Ways:
     def ms(self, kernel):
         return without_sort(self.records.get(kernel))
 
-    def gain(self, kernel):
-        """Returns the speed-up over measure.BASE; None if one of the two kernels did not run."""
-        own, base = self.ms(kernel), self.ms(measure.BASE)
+    def gain(self, kernel, over=measure.BASE):
+        """Returns the speed-up over another kernel; None if one of the two did not run."""
+        own, base = self.ms(kernel), self.ms(over)
         return base / own if own and base else None
 
     def sort_gain(self, kernel):

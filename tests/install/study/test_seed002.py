@@ -49,6 +49,7 @@ def every_way(together, single, matrices=(*measure.EVEN, *measure.IRREGULAR, *me
         found += way(matrix, measure.BASE, 100) + way(matrix, measure.TOGETHER, together)
         for setting in ("rows=4", "claim=4", "lanes=64"):
             found += way(matrix, f"{measure.BASE}:{setting}", single)
+        found += way(matrix, measure.RESET, 100) + way(matrix, f"{measure.BASE}:rows=4:reset=touched", single)
     return found
 
 
