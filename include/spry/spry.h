@@ -470,6 +470,7 @@ typedef struct spry_spmv_options {
     const char *policy;
     double measure_budget_us; /* limit of the time that "measure" takes; 0: 50 000 */
     bool both_directions;     /* runs may also multiply by op(A)^T. A symmetric matrix needs one storage for both */
+    bool keep_value_type;     /* never stores values in a narrower, exact type */
 } spry_spmv_options;
 
 /*
@@ -594,6 +595,7 @@ typedef struct spry_spmv_plan_info {
     double baseline_us;       /* predicted time of a run in baseline */
     int64_t break_even_calls; /* runs until ahead of baseline, set-up included; 0: is baseline; or SPRY_NEVER */
     const char *other_format, *other_kernel; /* with both_directions: of the other direction, else "" */
+    spry_type value_type;                    /* of stored values */
 } spry_spmv_plan_info;
 
 /* The first call for a plan predicts times, which takes milliseconds and up to 8 MB. */

@@ -31,11 +31,67 @@ static inline float spryi_sum_f32(__m256 v)
     return spryi_sum_four_f32(_mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1)));
 }
 
+/*
+ * Load LANES stored values and widen them to the vector type, as in base/avx512_lanes.h. AVX2 does not include
+ * conversions of f16 and masked loads of 16-bit values.
+ */
+static inline __m256 spryi_values_f32(const float *p)
+{
+    return _mm256_loadu_ps(p);
+}
+static inline __m256 spryi_some_values_f32(unsigned mask, const float *p)
+{
+    return _mm256_maskload_ps(p, spryi_lanes_f32(mask));
+}
+static inline __m256d spryi_values_f64(const double *p)
+{
+    return _mm256_loadu_pd(p);
+}
+static inline __m256d spryi_some_values_f64(unsigned mask, const double *p)
+{
+    return _mm256_maskload_pd(p, spryi_lanes_f64(mask));
+}
+static inline __m256d spryi_values_f32_f64(const float *p)
+{
+    return _mm256_cvtps_pd(_mm_loadu_ps(p));
+}
+static inline __m256d spryi_some_values_f32_f64(unsigned mask, const float *p)
+{
+    return _mm256_cvtps_pd(_mm_maskload_ps(p, _mm256_castsi256_si128(spryi_lanes_f32(mask))));
+}
+static inline __m256 spryi_values_bf16_f32(const spryi_bf16_number *p)
+{
+    const __m128i bits = _mm_loadu_si128((const void *)p);
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
+}
+static inline __m256 spryi_values_f16_f32(const spryi_f16_number *p)
+{
+    float wide[8];
+    for (int l = 0; l < 8; l++) wide[l] = spryi_widen_f16(p[l]);
+    return _mm256_loadu_ps(wide);
+}
+static inline __m256 spryi_some_values_bf16_f32(unsigned mask, const spryi_bf16_number *p)
+{
+    float wide[8] = {0};
+    for (int l = 0; l < 8; l++)
+        if (mask >> l & 1) wide[l] = spryi_widen_bf16(p[l]);
+    return _mm256_loadu_ps(wide);
+}
+static inline __m256 spryi_some_values_f16_f32(unsigned mask, const spryi_f16_number *p)
+{
+    float wide[8] = {0};
+    for (int l = 0; l < 8; l++)
+        if (mask >> l & 1) wide[l] = spryi_widen_f16(p[l]);
+    return _mm256_loadu_ps(wide);
+}
+
 #define LANES ((int)(32 / sizeof(SPRY_V)))
 #define VEC SPRYI_TYPED(spryi_vec)
 #define MASK unsigned
 #define MASK_OF(bits) ((bits) & ((1u << LANES) - 1)) /* lowest LANES bits, one per lane */
 #define LOAD(p) SPRYI_MM256(loadu)(p)
+#define LOAD_VALUES(p) SPRYI_JOIN(spryi_values, SPRYI_TYPE_TAG)(p)
+#define MASKZ_LOAD_VALUES(mask, p) SPRYI_JOIN(spryi_some_values, SPRYI_TYPE_TAG)(mask, p)
 #define MASKZ_LOAD(mask, p) SPRYI_MM256(maskload)(p, SPRYI_TYPED(spryi_lanes)(mask))
 #define STORE(p, v) SPRYI_MM256(storeu)(p, v)
 #define MASK_STORE(p, mask, v) SPRYI_MM256(maskstore)(p, SPRYI_TYPED(spryi_lanes)(mask), v)

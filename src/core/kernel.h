@@ -91,6 +91,7 @@ typedef struct spryi_kernel {
     const char *device; /* "cpu", "cuda" */
     const char *idea;   /* one sentence */
     const char *source;
+    bool narrows;          /* mixed types give the bits of plain types in less time: plans may narrow values */
     bool study;            /* kept for comparison: another kernel of the format was faster in all measurements */
     bool nondeterministic; /* bits may differ between runs */
     bool pattern;          /* also multiplies SPRY_PATTERN, whose entries are 1 and not stored */
@@ -131,6 +132,7 @@ typedef struct spryi_build_request {
     const struct spryi_kernel *kernel; /* kernel that will run; NULL: not chosen */
     const spry_spmv_options *options;  /* op and vector_type are set; strings must not be kept */
     spry_type value_type;              /* type to store; SPRY_PATTERN: no values */
+    spry_type wide_type;               /* A's type if value_type is a narrower one that is exact; else 0 */
     bool massively_parallel;           /* for a device with thousands of threads; default parameters should suit it */
     int compute_major;                 /* major compute capability; 0: unknown */
     int units;                         /* multiprocessors; 0: unknown */

@@ -411,6 +411,14 @@ spry_status spryi_matrix_with_values(spry_matrix **made, const spry_matrix *A, c
     return view(made, A, &a, A->field, err);
 }
 
+spry_status spryi_matrix_with_own_values(spry_matrix **made, const spry_matrix *A, const spry_arrays *a,
+                                         spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(view(made, A, a, A->field, err));
+    (*made)->owned[3] = (void *)(uintptr_t)a->values;
+    return SPRY_OK;
+}
+
 spry_status spryi_matrix_without_values(spry_matrix **pattern, const spry_matrix *A, spry_error *err)
 {
     spry_arrays a = A->a;

@@ -93,6 +93,20 @@ spry_status spryi_matrix_as_csr(spry_context *context, spry_matrix **csr, const 
 /* Creates a matrix with A's structure, which it keeps alive, and the caller's values. */
 spry_status spryi_matrix_with_values(spry_matrix **made, const spry_matrix *A, const void *values, spry_error *err);
 
+/*
+ * Creates a matrix with A's structure, which it keeps alive, and the values of *a, which come from spryi_allocate and
+ * which the matrix owns. *a differs from A's arrays only in the values and their type.
+ */
+spry_status spryi_matrix_with_own_values(spry_matrix **made, const spry_matrix *A, const spry_arrays *a,
+                                         spry_error *err);
+
+/*
+ * Creates a matrix with A's structure, which it keeps alive, and its values in the type `narrow`. Sets *made to NULL if
+ * a value would change, or if `narrow` is not a narrower type for A's values. A is in host memory.
+ */
+spry_status spryi_matrix_narrowed(spry_context *context, spry_matrix **made, const spry_matrix *A, spry_type narrow,
+                                  spry_error *err);
+
 /* Creates a matrix without values that shares A's offsets and indices and keeps them alive. */
 spry_status spryi_matrix_without_values(spry_matrix **pattern, const spry_matrix *A, spry_error *err);
 

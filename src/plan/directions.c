@@ -425,6 +425,7 @@ spry_status spry_spmv_plan_get_info(const spry_spmv_plan *of, spry_spmv_plan_inf
         .kernel_parameters = target->kernel_text,
         .other_format = "",
         .other_kernel = "",
+        .value_type = spryi_storage_arrays(plan->stored.storage)->value_type,
     };
     if (of->backward) fill_both(of, &result);
     if (info->struct_size > offsetof(spry_spmv_plan_info, baseline)) spryi_predict_times(of, &result);

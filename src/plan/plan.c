@@ -164,21 +164,21 @@ static spry_status select_named_kernel(const spryi_plan *plan, spryi_plan_target
     return SPRY_OK;
 }
 
-static spryi_run_fn run_of(const spryi_plan *plan, const spry_arrays *stored)
+spryi_run_fn spryi_run_of(const spryi_plan *plan, const spry_arrays *stored)
 {
     const spry_index_type offset_type = stored->layout == SPRY_COO ? stored->index_type : stored->offset_type;
     const spryi_plan_target *target = &plan->target;
     const bool transposes = plan->request.options.op == SPRY_TRANSPOSE;
     const spryi_run_table *table = transposes ? target->functions.spmv_t : target->functions.spmv;
     const int pair = spryi_index_pair(offset_type, stored->index_type);
-    return table ? (*table)[spryi_value_row(target->value_type, plan->request.vector_type)][pair] : NULL;
+    return table ? (*table)[spryi_value_row(stored->value_type, plan->request.vector_type)][pair] : NULL;
 }
 
 static bool reads_stored(const spryi_plan *plan)
 {
     const spry_matrix *A = plan->A;
     return A->stored && A->stored->format == plan->target.format && plan->target.value_type == A->a.value_type &&
-           run_of(plan, &A->a);
+           spryi_run_of(plan, &A->a);
 }
 
 spry_status spryi_take_entries(spryi_plan *plan, spry_error *err)
@@ -307,7 +307,7 @@ static spry_status find_run(const spryi_plan *plan, spryi_plan_product *product,
     const spryi_kernel_functions *f = &target->functions;
     const spry_spmv_options *o = &plan->request.options;
     const unsigned op = o->op == SPRY_TRANSPOSE ? SPRYI_OP_SPMV_T : SPRYI_OP_SPMV;
-    product->run = run_of(plan, spryi_storage_arrays(plan->stored.storage));
+    product->run = spryi_run_of(plan, spryi_storage_arrays(plan->stored.storage));
     product->joins_rows = (f->multi_row_major & op) != 0;
     product->joins_columns = (f->multi_column_major & op) != 0;
     /* supports_column_major reads all columns, so on a CPU it is called only if count > 1. */
@@ -438,7 +438,7 @@ int64_t spryi_most_owned_bytes(const spryi_plan *plan)
 {
     const spryi_format *format = plan->target.format;
     const bool grows = format->growth_bytes && !plan->stored.from_container && !plan->stored.on_device;
-    return spryi_owned_bytes(plan) + (grows ? format->growth_bytes(plan->stored.storage) : 0);
+    return spryi_owned_bytes(plan) + plan->stored.widening + (grows ? format->growth_bytes(plan->stored.storage) : 0);
 }
 
 /* Returns a bound on the bytes of the plan's ordering and of the vectors that runs copy. */
@@ -673,6 +673,7 @@ static spry_status renew(spryi_plan *plan, spry_error *err)
     if (given->a.value_type == SPRY_PATTERN || given->stored) return SPRY_OK; /* values cannot have changed */
     SPRYI_OK_OR_RETURN(plan->map.is_changed ? spryi_order_values(plan, err) : SPRY_OK);
     const spry_status status = spryi_renew_storage(plan, err);
+    if (status == SPRY_OK) plan->product.run = spryi_run_of(plan, spryi_storage_arrays(plan->stored.storage));
     spryi_drop_copy(plan);
     return status;
 }

@@ -57,7 +57,10 @@ typedef struct spryi_plan_target {
     int64_t kernel_parameters[SPRYI_PARAMETERS];
     char kernel_text[96]; /* kernel_parameters in the caller's spelling: "lanes=32" */
     spryi_kernel_functions functions;
-    /* Type of stored values: A's. If A is a pattern and the kernel needs values, the vectors' type. */
+    /*
+     * Type of the values that the storage is built from: A's. If A is a pattern and the kernel needs values, the
+     * vectors' type. The storage may have them in a narrower type.
+     */
     spry_type value_type;
     double us, csr_us; /* estimated time of a product in the format and in csr; 0: no estimate */
     spry_reason reason_code;
@@ -75,6 +78,7 @@ typedef struct spryi_plan_storage {
     int array_count;
     spry_matrix *source; /* host copy of the matrix, whose arrays `storage` may borrow; or NULL */
     int64_t borrowed;    /* if on_device: bytes of the matrix's device arrays that the storage uses */
+    int64_t widening;    /* bytes that the storage grows by if new values need the matrix's type */
     double upload_us;    /* time of copies to the device */
 } spryi_plan_storage;
 
@@ -272,6 +276,9 @@ spry_status spryi_blocks_as_stored(spry_matrix **made, const spry_matrix *A, spr
 
 /* Returns whether plans with these options may read A's stored format. A kernel of that format may be missing. */
 bool spryi_may_read_stored(const spry_matrix *A, const spry_spmv_options *options);
+
+/* Returns the kernel's function for a storage with these sizes and types, or NULL. */
+spryi_run_fn spryi_run_of(const spryi_plan *plan, const spry_arrays *stored);
 
 /*
  * Builds a storage of plan->A in the target format, on the device or on the host. If plan->A is stored in the format,

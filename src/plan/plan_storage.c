@@ -61,27 +61,73 @@ static bool is_stored_in_place(const spryi_plan *plan)
 }
 
 /*
- * Builds the storage of plan->A in host memory. Formats whose in_place is set use the matrix's arrays without a copy.
+ * Replaces the values of request->csr by values in a narrower type, if the kernel gains from that type and no value
+ * changes. The products have the same bits.
+ */
+static spry_status narrow_values(const spryi_plan *plan, spryi_build_request *request, spry_error *err)
+{
+    enum { LEAST_BYTES = 4 << 20 }; /* caches deliver smaller arrays as fast as a kernel widens values */
+    static const spry_type types[] = {SPRY_F32, SPRY_BF16, SPRY_F16};
+    if (plan->request.options.keep_value_type || !plan->target.kernel->narrows || !request->csr ||
+        request->csr->a.nnz * (int64_t)spry_type_bytes(request->csr->a.value_type) < LEAST_BYTES)
+        return SPRY_OK;
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        spry_matrix *narrow = NULL;
+        spry_arrays a = request->csr->a;
+        if (spry_type_bytes(types[t]) >= spry_type_bytes(a.value_type) ||
+            spryi_value_row(types[t], plan->request.vector_type) < 0)
+            continue;
+        a.value_type = types[t];
+        if (!spryi_run_of(plan, &a)) continue;
+        SPRYI_OK_OR_RETURN(spryi_matrix_narrowed(plan->context, &narrow, request->csr, types[t], err));
+        if (!narrow) continue;
+        request->wide_type = request->value_type;
+        request->value_type = types[t];
+        spryi_matrix_release(request->csr);
+        request->csr = narrow;
+        return SPRY_OK;
+    }
+    return SPRY_OK;
+}
+
+/* Builds the storage of the request, whose A is in host memory or used in place. */
+static spry_status build_request(const spryi_plan *plan, spryi_plan_storage *stored, spryi_build_request *request,
+                                 bool may_narrow, spry_error *err)
+{
+    const spryi_format *format = plan->target.format;
+    spryi_cost cost = {0};
+    spry_error why = SPRY_ERROR_INIT;
+    request->cost = &cost;
+    spry_status status = spryi_complete_request(plan->context, request, format, &why);
+    if (status == SPRY_OK && may_narrow) status = narrow_values(plan, request, &why);
+    if (status == SPRY_OK) status = spryi_storage_build(plan->context, format, &stored->storage, request, &why);
+    stored->widening = spryi_bytes_of_widening(request, &cost);
+    memcpy(stored->parameters, cost.parameters, sizeof stored->parameters);
+    spryi_matrix_release(request->csr);
+    return status == SPRY_OK ? SPRY_OK : spryi_hand_on(err, &why);
+}
+
+/*
+ * Builds the storage of plan->A in host memory. Formats whose in_place is set use the matrix's arrays without a copy. A
+ * format that refuses narrow values gets the values of the matrix.
  */
 static spry_status build(const spryi_plan *plan, spryi_plan_storage *stored, spry_error *err)
 {
     spry_status status = SPRY_OK;
     spry_matrix *host = NULL;
-    spryi_cost cost = {0};
-    spryi_build_request request = spryi_request_of(plan);
-    request.cost = &cost;
+    spryi_build_request request = spryi_request_of(plan), again;
     if (plan->A->a.device > 0 && !is_stored_in_place(plan)) {
         SPRYI_TRY(spryi_matrix_fetch(plan->request.device, &host, plan->A, err));
         request.A = host;
         request.copied = 1;
     }
-    SPRYI_TRY(spryi_complete_request(plan->context, &request, plan->target.format, err));
-    SPRYI_TRY(spryi_storage_build(plan->context, plan->target.format, &stored->storage, &request, err));
-    memcpy(stored->parameters, cost.parameters, sizeof stored->parameters);
+    again = request;
+    status = build_request(plan, stored, &request, true, err);
+    if (status == SPRY_UNSUPPORTED && request.wide_type) status = build_request(plan, stored, &again, false, err);
+    if (status != SPRY_OK) goto done;
     stored->source = host;
     host = NULL;
 done:
-    spryi_matrix_release(request.csr);
     spryi_matrix_release(host);
     return status;
 }

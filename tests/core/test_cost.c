@@ -17,6 +17,7 @@ static spry_spmv_options in_format(const char *format)
 {
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     o.format = format;
+    o.keep_value_type = true; /* predictions are of values of the matrix's type */
     return o;
 }
 

@@ -76,5 +76,6 @@ spry_spmv_plan *plan_in(spry_context *context, const spry_matrix *A, const char 
     options.kernel = kernel;
     options.op = op;
     options.memory_limit_bytes = (int64_t)1 << 30;
+    options.keep_value_type = true;
     return create_plan(context, A, &options);
 }

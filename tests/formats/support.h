@@ -30,7 +30,7 @@ int kernel_is_here(const char *name);
 
 /*
  * Creates a plan that uses all threads of the context, even for a small matrix. The plan has a memory limit of 1 GiB,
- * so that no format is refused only for its padding.
+ * so that no format is refused only for its padding, and keeps the type of values.
  */
 spry_spmv_plan *plan_in(spry_context *context, const spry_matrix *A, const char *format, const char *kernel,
                         spry_op op);

@@ -182,6 +182,7 @@ static void refused_limits_suffice(void **state)
         spry_spmv_plan *plan = NULL;
         spry_error err = SPRY_ERROR_INIT;
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+        o.keep_value_type = true;
         for (int i = 0; i < n; i++) {
             offsets[i + 1] = i + 1;
             columns[i] = scatters ? i * 7919 % n : i;

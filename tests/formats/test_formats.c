@@ -43,6 +43,7 @@ static void make(specimen *s, spry_context *context, int number, const spryi_for
     spry_error err = SPRY_ERROR_INIT;
     assert_int_equal(spry_matrix_create(context, &s->A, &s->g.a, &err), SPRY_OK);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.keep_value_type = true;
     options.threads = context_threads(context); /* for any size */
     options.format = format->name;
     options.vector_type = type;
@@ -181,6 +182,7 @@ static void back_to_the_same_csr(void **state)
 static spryi_storage predict(spry_context *context, const spry_matrix *A, const char *format, int64_t memory_limit)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.keep_value_type = true;
     spryi_storage storage = {0};
     spry_error err = SPRY_ERROR_INIT;
     options.format = format;
@@ -362,6 +364,7 @@ static void padding_is_refused(void **state)
         const char *name = spryi_format_at(f)->name;
         spryi_storage figure = predict(context, A, name, 0);
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+        options.keep_value_type = true;
         options.format = name;
         spry_spmv_plan *plan = NULL;
         spry_error err = SPRY_ERROR_INIT;
@@ -397,6 +400,7 @@ static void parameters_are_checked(void **state)
         const spryi_format *format = spryi_format_at(f);
         char text[96];
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+        options.keep_value_type = true;
         spry_spmv_plan *plan = NULL;
         spry_error err = SPRY_ERROR_INIT;
         options.format = text;

@@ -26,6 +26,7 @@ static packed_plan plan_of(const sketch *k, const char *kernel)
     packed_plan p = {0};
     spry_error err = SPRY_ERROR_INIT;
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.keep_value_type = true;
     options.format = "packed";
     options.kernel = kernel;
     p.context = context_of(0);
@@ -47,6 +48,7 @@ static void check_alone(const sketch *k, const packed_plan *p)
 {
     spry_error err = SPRY_ERROR_INIT;
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.keep_value_type = true;
     const spryi_build_request alone = {.A = p->A, .csr = p->A, .options = &options, .value_type = SPRY_F64};
     void *storage = NULL;
     options.vector_type = SPRY_F64;
@@ -321,6 +323,7 @@ static void bytes(void **state)
             spry_error err = SPRY_ERROR_INIT;
             spry_matrix_options as = SPRY_INIT(spry_matrix_options);
             spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+            options.keep_value_type = true;
             spryi_storage figure = {0};
             as.value_type = f64 ? SPRY_F64 : SPRY_F32;
             options.format = "packed";
@@ -346,6 +349,7 @@ static void automatic(void **state)
     for (int n = 0; n < 3; n++) {
         spry_error err = SPRY_ERROR_INIT;
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+        options.keep_value_type = true;
         spryi_storage figure = {0};
         spry_matrix *A = generate_matrix(context, names[n]);
         options.format = "packed";
@@ -424,6 +428,7 @@ static void multiply_more(const sketch *k, packed_plan *p)
     const size_t most = (size_t)(k->rows > k->cols ? k->rows : k->cols) * COLUMNS;
     double *x = malloc(most * 8), *y = malloc(most * 8), *expected = calloc(most, 8);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.keep_value_type = true;
     assert_true(x && y && expected);
     for (size_t n = 0; n < most; n++) x[n] = (double)(n % 13) - 5;
     const spry_vector out = {.data = y, .length = k->rows, .type = SPRY_F64, .count = COLUMNS};

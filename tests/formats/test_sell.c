@@ -22,6 +22,7 @@ static void layout(void **state)
     spry_context *context = context_of(0);
     spry_matrix *A = borrow_csr(context, 4, 4, Ap, Aj, Ax);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.keep_value_type = true;
     options.format = "sell:c=2:sigma=3"; /* sigma is rounded up to a multiple of c */
     spry_spmv_plan *plan = create_plan(context, A, &options);
     spry_spmv_plan_info info = plan_info(plan);
@@ -89,6 +90,7 @@ static void every_chunk(void **state)
                         if (!kernel || !spryi_kernel_available(context, kernel, &reason)) continue;
                         snprintf(format, sizeof format, "sell:c=%d:sigma=%d", chunks[c], sigmas[g]);
                         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+                        options.keep_value_type = true;
                         options.format = format;
                         options.kernel = kernels[k];
                         options.memory_limit_bytes = (int64_t)1 << 30;
@@ -129,6 +131,7 @@ static void check_for_gpu(int odd, int even, int64_t sigma, const char *expected
     }
     spry_matrix *A = borrow_csr(context, ROWS, ROWS, offsets, columns, values);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.keep_value_type = true;
     spryi_build_request request = {.A = A,
                                    .csr = A,
                                    .options = &options,

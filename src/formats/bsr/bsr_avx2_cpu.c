@@ -9,28 +9,17 @@
  * Cost: as in bsr_portable_cpu.
  * Source: register blocking of Sparsity (Im, Yelick and Vuduc 2004); the vector steps are this library's.
  */
-#include "base/simd_x86.h"
+#include "base/avx2_lanes.h"
 #include "formats/bsr/bsr.h"
 #include "formats/shared/panels.h"
 
 #include <string.h>
 
-typedef __m256d vec_f64;
-typedef __m256 vec_f32;
-#define VEC SPRYI_TYPED(vec)
-#define WIDTH ((int)(32 / sizeof(SPRY_V)))
-#define LOAD(p) SPRYI_MM256(loadu)(p)
-#define STORE(p, v) SPRYI_MM256(storeu)(p, v)
-#define FMA(a, b, c) SPRYI_MM256(fmadd)(a, b, c)
-#define ADD(a, b) SPRYI_MM256(add)(a, b)
-#define SET1(s) SPRYI_MM256(set1)(s)
-#define ZERO() SPRYI_MM256(setzero)()
-#define BITS(mask) SPRYI_TYPED(spryi_lanes)(mask)
-#define ONLY(v, mask) SPRYI_MM256 (and)(v, SPRYI_MM256(castsi256)(BITS(mask)))
+#define ONLY(v, mask) SPRYI_MM256 (and)(v, SPRYI_MM256(castsi256)(SPRYI_TYPED(spryi_lanes)(mask)))
 
 #define SPRYI_ANY_ROW
 /* sum_row below has four sums for these sizes, and one sum in plain C for all other sizes. */
-#define FOUR_SUMS(r) (!SPRY_IS_MIXED && (r) >= 2 && (r) <= 8)
+#define FOUR_SUMS(r) ((r) >= 2 && (r) <= 8)
 #define BOTH_WIDTHS(r) ((r) <= (SPRY_IS_MIXED ? 2 : 5))
 #define SPRYI_TEMPLATE "formats/bsr/bsr_panels.tmpl.c"
 #include "base/instantiate_types.h"
@@ -52,25 +41,18 @@ const spryi_kernel spryi_bsr_avx2_cpu = {
     .idea = "a register for each column of a block, its x in all lanes; AVX2",
     .source = "Im, Yelick and Vuduc, Sparsity: optimization framework for sparse matrix kernels, 2004, section 3",
     .simd = SPRYI_AVX2,
+    .narrows = 1,
     .spmv = &runs,
     .spmv_t = &runs_t,
     .multi_row_major = SPRYI_OP_SPMV,
 };
 
-#elif SPRY_IS_MIXED /* the stored type is narrower than the vectors' type: the plain sums, compiled for AVX2 */
-
-SPRYI_INLINE void SPRY_FN(sum_row)(const spryi_bsr_job *job, spryi_bsr_columns columns, int64_t I, const int r,
-                                   const bool masked, SPRY_V *sum)
-{
-    SPRY_FN(sum_plain)(job, columns, I, r, masked, sum);
-}
-
 #else /* for each combination of types: base/instantiate_types.h */
 
-/* Loads the first `rows` rows of a column, at most WIDTH. */
-SPRYI_INLINE VEC SPRY_FN(column)(const SPRY_V *p, const int rows)
+/* Loads the first `rows` rows of a column, at most LANES. */
+SPRYI_INLINE VEC SPRY_FN(column)(const SPRY_S *p, const int rows)
 {
-    return rows >= WIDTH ? LOAD(p) : SPRYI_MM256(maskload)(p, BITS((1u << rows) - 1));
+    return rows >= LANES ? LOAD_VALUES(p) : MASKZ_LOAD_VALUES((1u << rows) - 1, p);
 }
 
 /*
@@ -84,20 +66,20 @@ SPRYI_INLINE void SPRY_FN(sum_row)(const spryi_bsr_job *job, spryi_bsr_columns c
     SPRY_V copy[SPRYI_BSR_MOST_BLOCK];
     VEC v[4] = {ZERO(), ZERO(), ZERO(), ZERO()}, w[4] = {ZERO(), ZERO(), ZERO(), ZERO()};
     for (int64_t b = spryi_bsr_offset(job, I), end = spryi_bsr_offset(job, I + 1); b < end; b++) {
-        const SPRY_V *Ax = (const SPRY_V *)job->values + b * r * r;
+        const SPRY_S *Ax = (const SPRY_S *)job->values + b * r * r;
         const SPRY_V *x = SPRY_FN(x_of)(job, spryi_bsr_column(columns, b), r, masked, copy);
         SPRY_FN(fetch_ahead)(job, Ax, spryi_bsr_column(columns, b + ahead), r);
         for (int j = 0; j < r; j++) {
             const unsigned mask = masked ? spryi_bsr_mask(job->masks, r, b * r + j) : 0;
             VEC xj = SET1(x[j]);
             v[j & 3] = FMA(SPRY_FN(column)(Ax + j * r, r), masked ? ONLY(xj, mask) : xj, v[j & 3]);
-            if (r > WIDTH)
-                w[j & 3] = FMA(SPRY_FN(column)(Ax + j * r + WIDTH, r - WIDTH), masked ? ONLY(xj, mask >> WIDTH) : xj,
+            if (r > LANES)
+                w[j & 3] = FMA(SPRY_FN(column)(Ax + j * r + LANES, r - LANES), masked ? ONLY(xj, mask >> LANES) : xj,
                                w[j & 3]);
         }
     }
     STORE(sum, ADD(ADD(v[0], v[1]), ADD(v[2], v[3])));
-    if (r > WIDTH) STORE(sum + WIDTH, ADD(ADD(w[0], w[1]), ADD(w[2], w[3])));
+    if (r > LANES) STORE(sum + LANES, ADD(ADD(w[0], w[1]), ADD(w[2], w[3])));
 }
 
 #endif

@@ -314,6 +314,7 @@ static spry_status survey(spry_context *context, spryi_bsr *s, int64_t *most, co
         sample all = {.wanted = {false}};
         for (int g = 0; g < SPRYI_BSR_MOST_GROUPS; g++) {
             all.groups[g] = *A;
+            if (request->wide_type) all.groups[g].value_type = request->wide_type; /* gives the same blocks */
             all.rows[g] = A->rows;
         }
         SPRYI_TRY(detect(context, &all, longest, work, threads, ALL_OF_IT, &guess, err));

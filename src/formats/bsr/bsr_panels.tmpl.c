@@ -84,7 +84,7 @@ SPRYI_INLINE void SPRY_FN(panel_four_sums)(const SPRY_FN(row_of_blocks) * row, i
         const SPRY_V *x = SPRY_FN(panel_x)(row, b, r, &stride);
         for (int j = 0; j < r; j++, x += stride) {
             const PANEL xj = full ? SPRY_FN(panel_all)(x) : PANEL_LOAD(x, count);
-            for (int i = 0; i < rows; i++) v[j & 3][i] = PANEL_FUSED(Ax[j * r + i], xj, v[j & 3][i]);
+            for (int i = 0; i < rows; i++) v[j & 3][i] = PANEL_FUSED(SPRY_VALUE(Ax[j * r + i]), xj, v[j & 3][i]);
         }
     }
     for (int i = 0; i < rows; i++) sum[i] = (v[0][i] + v[1][i]) + (v[2][i] + v[3][i]);

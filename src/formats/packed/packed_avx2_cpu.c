@@ -68,7 +68,6 @@ static inline uint32_t lanes_of_rows(lane_bits *s)
     return s->rows;
 }
 
-#define LOAD_VALUES(Ax) SPRY_FN(load_values)(Ax)
 #define SPRYI_NO_OFFSETS
 #define SPRYI_ANY_ROW
 #define SPRYI_TEMPLATE "formats/packed/packed_panels.tmpl.c"
@@ -87,6 +86,7 @@ const spryi_kernel spryi_packed_avx2_cpu = {
     .source = "this library; slices: Monakov et al. 2010; super-rows: Lane and Booth 2022",
     .pattern = 1,
     .simd = SPRYI_AVX2,
+    .narrows = 1,
     .spmv = &runs,
     .spmv_t = &spryi_packed_runs_t,
     .multi_row_major = SPRYI_OP_SPMV,

@@ -12,7 +12,7 @@
  * Rarely used types have one small instance for all kinds of slices. With AVX2, one instance serves all block sizes,
  * since format bsr is faster for blocks.
  */
-#if SPRY_J_IS_64 || (SPRY_IS_MIXED && !defined EXPAND)
+#if SPRY_J_IS_64 || (!SPRY_IS_F64 && SPRY_IS_MIXED && !defined EXPAND)
 #define EACH_VECTOR
 #define IS_SMALL 1
 #else
@@ -121,20 +121,6 @@ SPRYI_INLINE void SPRY_FN(spread_x)(const SPRY_FN(cursor) * p, uint32_t mask, co
     for (int q = 0; mask; mask &= mask - 1, q++)
         xs[__builtin_ctz(mask)] = p->x[kind == SPRYI_PACKED_COLUMNS ? (int64_t)p->columns[q] : p->offsets[q]];
 }
-
-#ifndef EXPAND
-/* Loads LANES stored values, converted to the vectors' type. */
-static inline VEC SPRY_FN(load_values)(const SPRY_S *Ax)
-{
-#if SPRY_IS_MIXED
-    SPRY_V wide[LANES];
-    for (int l = 0; l < LANES; l++) wide[l] = SPRY_VALUE(Ax[l]);
-    return LOAD(wide);
-#else
-    return LOAD(Ax);
-#endif
-}
-#endif
 
 /* Loads adjacent values from Ax on into the lanes of the mask. Other lanes are 0. */
 SPRYI_INLINE VEC SPRY_FN(spread_values)(const SPRY_S *Ax, MASK mask)

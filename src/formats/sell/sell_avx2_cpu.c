@@ -11,6 +11,7 @@
 #include "formats/shared/panels.h"
 
 #define SPRYI_NO_OFFSETS
+#define SPRYI_ANY_ROW
 #define PLAIN_ABREAST SPRYI_SELL_ABREAST
 #define SPRYI_TEMPLATE "formats/sell/sell_chunks.tmpl.c"
 #include "base/instantiate.h"
@@ -23,6 +24,7 @@ const spryi_kernel spryi_sell_avx2_cpu = {
     .source = "Kreutzer et al., A unified sparse matrix data format for efficient general SpMV, 2014",
     .pattern = 1,
     .simd = SPRYI_AVX2,
+    .narrows = 1,
     .spmv = &runs,
     .spmv_t = &runs_t,
     .multi_row_major = SPRYI_OP_SPMV,

@@ -24,7 +24,7 @@ static inline void SPRY_FN(put)(const spryi_run_args *args, int64_t l, int count
 static inline void SPRY_FN(chunk)(const spryi_run_args *args, int64_t k, int64_t first)
 {
     const spryi_sell *s = args->storage;
-    const SPRY_V *Ax = s->values ? (const SPRY_V *)s->values + s->offsets[k] : NULL;
+    const SPRY_S *Ax = s->values ? (const SPRY_S *)s->values + s->offsets[k] : NULL;
     for (int64_t r = 0; r < s->c; r += SPRYI_SLOT_LANES) {
         const int64_t l = k * s->c + r, left = s->a.rows - l;
         int lanes = s->c - r < SPRYI_SLOT_LANES ? (int)(s->c - r) : SPRYI_SLOT_LANES;
@@ -68,7 +68,7 @@ static void SPRY_FN(add_window)(const void *storage, const void *x, const spryi_
             SPRY_V xs[SPRYI_SLOT_LANES] = {0};
             for (int q = 0; q < lanes && l + q < s->a.rows; q++) xs[q] = ((const SPRY_V *)x)[spryi_sell_row(s, l + q)];
             SPRY_FN(scatter)
-            (s->values ? (const SPRY_V *)s->values + s->offsets[k] + r : NULL,
+            (s->values ? (const SPRY_S *)s->values + s->offsets[k] + r : NULL,
              (const SPRY_J *)s->columns + s->offsets[k] + r, s->c, s->lengths + l, lanes, xs, window, part->low);
         }
 }

@@ -10,7 +10,8 @@
 
 /* Entries of some lanes, and x of the first vector. */
 typedef struct SPRY_FN(slots) {
-    const SPRY_V *Ax, *x;
+    const SPRY_S *Ax;
+    const SPRY_V *x;
     const SPRY_J *Aj;
     /* distances between slots in Ax and in Aj, and between rows of x */
     int64_t values_stride, columns_stride, x_stride;
@@ -33,7 +34,7 @@ SPRYI_INLINE void SPRY_FN(panel_slots)(const SPRY_FN(slots) * at, int64_t begin,
     for (int l = 0; l < lanes; l++) low[l] = sum[2 * l];
     for (int l = 0; l < lanes; l++) high[l] = sum[2 * l + 1];
     for (int64_t s = begin; s < end; s++) {
-        const SPRY_V *Ax = own.Ax + s * own.values_stride;
+        const SPRY_S *Ax = own.Ax + s * own.values_stride;
         const SPRY_J *Aj = own.Aj + s * own.columns_stride;
         if (lanes > 1) spryi_panels_prefetch(Ax, sizeof *Ax);
         if (lanes > 1 && !strided) spryi_panels_prefetch(Aj, sizeof *Aj);
@@ -42,11 +43,11 @@ SPRYI_INLINE void SPRY_FN(panel_slots)(const SPRY_FN(slots) * at, int64_t begin,
             const PANEL first = twice ? SPRY_FN(panel_all)(row) : PANEL_LOAD(row, count);
             const PANEL second = twice ? SPRY_FN(panel_all)(row + PANEL_LANES) : first;
             if (fused) {
-                low[l] = PANEL_FUSED(Ax[l], first, low[l]);
-                if (twice) high[l] = PANEL_FUSED(Ax[l], second, high[l]);
+                low[l] = PANEL_FUSED(SPRY_VALUE(Ax[l]), first, low[l]);
+                if (twice) high[l] = PANEL_FUSED(SPRY_VALUE(Ax[l]), second, high[l]);
             } else {
-                low[l] += Ax[l] * first;
-                if (twice) high[l] += Ax[l] * second;
+                low[l] += SPRY_VALUE(Ax[l]) * first;
+                if (twice) high[l] += SPRY_VALUE(Ax[l]) * second;
             }
         }
     }
@@ -92,13 +93,17 @@ SPRYI_INLINE void SPRY_FN(panel_lanes)(const spryi_run_args *args, const SPRY_FN
 SPRYI_INLINE SPRY_FN(slots)
     SPRY_FN(slots_at)(const spryi_run_args *args, int64_t k, int64_t first, int64_t r, const int abreast)
 {
-    static const SPRY_V ones[SPRYI_SELL_ABREAST] = {1, 1, 1, 1};
+#if SPRY_IS_MIXED
+    const SPRY_S *const ones = NULL; /* a pattern has a plain row of types */
+#else
+    static const SPRY_S ones[SPRYI_SELL_ABREAST] = {1, 1, 1, 1};
+#endif
     const spryi_sell *s = args->storage;
     const int64_t l = k * s->c + r, left = s->a.rows - l, in_chunk = s->c - r;
     const int64_t lanes = left < in_chunk ? left : in_chunk;
     SPRY_FN(slots)
     at = {
-        .Ax = s->values ? (const SPRY_V *)s->values + s->offsets[k] + r : ones,
+        .Ax = s->values ? (const SPRY_S *)s->values + s->offsets[k] + r : ones,
         .Aj = (const SPRY_J *)s->columns + s->offsets[k] + r,
         .x = args->x,
         .values_stride = s->values ? s->c : 0,

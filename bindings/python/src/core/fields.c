@@ -139,5 +139,6 @@ const spry_field spry_python_spmv_options[] = {
     OPTION(INT64, memory_limit_bytes),
     OPTION(STRING, policy),
     OPTION(DOUBLE, measure_budget_us),
+    OPTION(BOOL, keep_value_type),
     SPRY_FIELDS_END,
 };

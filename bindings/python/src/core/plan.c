@@ -410,6 +410,7 @@ static const spry_field info_fields[] = {
     INFO(DOUBLE, predicted_us),
     INFO(INT64, break_even_calls),
     INFO(STRING, kernel_parameters),
+    INFO(TYPE, value_type),
     SPRY_FIELDS_END,
 };
 
