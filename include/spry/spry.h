@@ -470,7 +470,7 @@ typedef struct spry_spmv_options {
     const char *policy;
     double measure_budget_us; /* limit of the time that "measure" takes; 0: 50 000 */
     bool both_directions;     /* runs may also multiply by op(A)^T. A symmetric matrix needs one storage for both */
-    bool keep_value_type;     /* never stores values in a narrower, exact type */
+    bool keep_value_type;     /* false: values may have a narrower type if none changes */
 } spry_spmv_options;
 
 /*

@@ -32,8 +32,8 @@ static inline float spryi_sum_f32(__m256 v)
 }
 
 /*
- * Load LANES stored values and widen them to the vector type, as in base/avx512_lanes.h. AVX2 does not include
- * conversions of f16 and masked loads of 16-bit values.
+ * Load LANES stored values and widen them to the vector type, as in base/avx512_lanes.h. AVX2 has no conversion of f16
+ * and no masked load of 16-bit values: these are scalar loops.
  */
 static inline __m256 spryi_values_f32(const float *p)
 {

@@ -101,8 +101,17 @@ spry_status spryi_matrix_with_own_values(spry_matrix **made, const spry_matrix *
                                          spry_error *err);
 
 /*
- * Creates a matrix with A's structure, which it keeps alive, and its values in the type `narrow`. Sets *made to NULL if
- * a value would change, or if `narrow` is not a narrower type for A's values. A is in host memory.
+ * Returns whether `narrow` is a narrower type for the values of *a, which are in host memory, and a sample of them is
+ * exact in it. The other values may still need the wider type.
+ */
+bool spryi_may_narrow(const spry_arrays *a, spry_type narrow);
+
+/* Stores values begin .. end - 1 of *a in `to`, in the narrower type. Returns false if one of them changes. */
+bool spryi_narrow_values(void *to, const spry_arrays *a, spry_type narrow, int64_t begin, int64_t end);
+
+/*
+ * Creates a matrix with A's structure, which it keeps alive, and its values in a narrower type. Sets *made to NULL if a
+ * value would change. A is in host memory.
  */
 spry_status spryi_matrix_narrowed(spry_context *context, spry_matrix **made, const spry_matrix *A, spry_type narrow,
                                   spry_error *err);

@@ -1,8 +1,8 @@
 /*
  * Values in a narrower type that holds each of them exactly: f64 as f32, f32 as bf16 or f16. Widening a narrow value
- * gives all bits of the value again. NaNs, infinities, and numbers below the least normal number of the narrow type are
- * not narrowed, except from f32 to bf16, which keeps the upper half of the bits: processors may quiet such a NaN when
- * they widen it, or may be set to read such a small number as zero.
+ * gives all bits of the value again. f64 to f32 and f32 to f16 refuse NaNs, infinities and numbers below the least
+ * normal number of the narrow type: processors may quiet such a NaN, or read such a number as zero. f32 to bf16 keeps
+ * the upper half of the bits and accepts them.
  */
 #include "base/context.h"
 #include "base/error.h"
@@ -24,7 +24,7 @@ static bool f64_to_f32(void *narrow, const void *wide, int64_t begin, int64_t en
     static const uint64_t rebias = (uint64_t)(1023 - 127) << 52, one = UINT64_C(1) << 52, sign = UINT64_C(1) << 63;
     const uint64_t *from = wide;
     uint32_t *to = narrow;
-    uint64_t changed = 0; /* a nonzero high or low bit: a value changes */
+    uint64_t changed = 0; /* nonzero if a value changes */
     for (int64_t k = begin; k < end; k++) {
         const uint64_t size = from[k] & ~sign, is_nonzero = 0 - ((size | (0 - size)) >> 63);
         const uint64_t below = size - (rebias + one), above = rebias + 255 * one - 1 - size; /* negative: outside */
@@ -66,56 +66,66 @@ static const struct {
     narrow_fn convert;
 } forms[] = {{SPRY_F64, SPRY_F32, f64_to_f32}, {SPRY_F32, SPRY_BF16, f32_to_bf16}, {SPRY_F32, SPRY_F16, f32_to_f16}};
 
+/* Returns NULL if `narrow` is not a narrower type for the type `wide`. */
+static narrow_fn conversion(spry_type wide, spry_type narrow)
+{
+    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
+        if (forms[f].wide == wide && forms[f].narrow == narrow) return forms[f].convert;
+    return NULL;
+}
+
+bool spryi_may_narrow(const spry_arrays *a, spry_type narrow)
+{
+    enum { SAMPLES = 64 };
+    const narrow_fn convert = conversion(a->value_type, narrow);
+    const size_t size = spry_type_bytes(a->value_type);
+    uint64_t value, narrowed;
+    if (!convert) return false;
+    for (int64_t n = 0; n < SAMPLES && a->nnz > 0; n++) {
+        const int64_t k = a->nnz / SAMPLES * n + a->nnz % SAMPLES * n / SAMPLES;
+        memcpy(&value, (const char *)a->values + (size_t)k * size, size);
+        if (!convert(&narrowed, &value, 0, 1)) return false;
+    }
+    return true;
+}
+
+bool spryi_narrow_values(void *to, const spry_arrays *a, spry_type narrow, int64_t begin, int64_t end)
+{
+    const char *from = (const char *)a->values + (size_t)begin * spry_type_bytes(a->value_type);
+    return conversion(a->value_type, narrow)(to, from, 0, end - begin);
+}
+
 typedef struct narrow_job {
-    narrow_fn convert;
-    void *narrow;
-    const void *wide;
+    const spry_arrays *a;
+    spry_type type;
+    char *narrow;
     _Atomic bool exact;
 } narrow_job;
 
 static void narrow_part(void *job, int64_t begin, int64_t end)
 {
-    enum { BLOCK = 4096 }; /* values that are narrowed between two looks at `exact` */
+    enum { BLOCK = 4096 }; /* values per check of `exact` */
     narrow_job *j = job;
     for (int64_t k = begin; k < end && atomic_load_explicit(&j->exact, memory_order_relaxed); k += BLOCK)
-        if (!j->convert(j->narrow, j->wide, k, k + BLOCK < end ? k + BLOCK : end))
+        if (!spryi_narrow_values(j->narrow + (size_t)k * spry_type_bytes(j->type), j->a, j->type, k,
+                                 k + BLOCK < end ? k + BLOCK : end))
             atomic_store_explicit(&j->exact, false, memory_order_relaxed);
-}
-
-/* Returns whether values at equal distances are exact. */
-static bool sample_is_exact(narrow_fn convert, const void *values, size_t size, int64_t count)
-{
-    enum { SAMPLES = 64 };
-    uint64_t value, narrow;
-    for (int64_t n = 0; n < SAMPLES && count > 0; n++) {
-        memcpy(&value, (const char *)values + (size_t)(count / SAMPLES * n + n * (count % SAMPLES) / SAMPLES) * size,
-               size);
-        if (!convert(&narrow, &value, 0, 1)) return false;
-    }
-    return true;
 }
 
 spry_status spryi_matrix_narrowed(spry_context *context, spry_matrix **made, const spry_matrix *A, spry_type narrow,
                                   spry_error *err)
 {
-    const spry_arrays *a = &A->a;
-    narrow_job job = {.wide = a->values, .exact = true};
+    const int64_t nnz = A->a.nnz;
+    void *values = NULL;
+    spry_arrays arrays = A->a;
     *made = NULL;
-    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
-        if (forms[f].wide == a->value_type && forms[f].narrow == narrow) job.convert = forms[f].convert;
-    if (!job.convert || !sample_is_exact(job.convert, a->values, spry_type_bytes(a->value_type), a->nnz))
-        return SPRY_OK;
-    spry_status status = SPRY_OK;
-    spry_arrays arrays = *a;
     SPRYI_OK_OR_RETURN(
-        spryi_allocate(context, &job.narrow, a->nnz, spry_type_bytes(narrow), "values in a narrower type", err));
-    spryi_loop(context, spryi_threads(context, a->nnz), a->nnz, 1 << 14, narrow_part, &job);
-    if (!job.exact) goto done;
+        spryi_allocate(context, &values, nnz, spry_type_bytes(narrow), "values in a narrower type", err));
+    narrow_job job = {.a = &A->a, .type = narrow, .narrow = values, .exact = true};
+    spryi_loop(context, spryi_threads(context, nnz), nnz, 1 << 14, narrow_part, &job);
     arrays.value_type = narrow;
-    arrays.values = job.narrow;
-    SPRYI_TRY(spryi_matrix_with_own_values(made, A, &arrays, err));
-    job.narrow = NULL;
-done:
-    spryi_release(context, job.narrow);
+    arrays.values = values;
+    const spry_status status = job.exact ? spryi_matrix_with_own_values(made, A, &arrays, err) : SPRY_OK;
+    if (!*made) spryi_release(context, values);
     return status;
 }

@@ -61,12 +61,12 @@ static bool is_stored_in_place(const spryi_plan *plan)
 }
 
 /*
- * Replaces the values of request->csr by values in a narrower type, if the kernel gains from that type and no value
- * changes. The products have the same bits.
+ * Asks for values in a narrower type, if the kernel gains from that type and no value changes. The products have the
+ * same bits. Replaces request->csr by a matrix with narrow values, unless the format narrows values itself.
  */
 static spry_status narrow_values(const spryi_plan *plan, spryi_build_request *request, spry_error *err)
 {
-    enum { LEAST_BYTES = 4 << 20 }; /* caches deliver smaller arrays as fast as a kernel widens values */
+    enum { LEAST_BYTES = 1 << 20 }; /* caches deliver smaller arrays as fast as a kernel widens values */
     static const spry_type types[] = {SPRY_F32, SPRY_BF16, SPRY_F16};
     if (plan->request.options.keep_value_type || !plan->target.kernel->narrows || !request->csr ||
         request->csr->a.nnz * (int64_t)spry_type_bytes(request->csr->a.value_type) < LEAST_BYTES)
@@ -78,8 +78,11 @@ static spry_status narrow_values(const spryi_plan *plan, spryi_build_request *re
             spryi_value_row(types[t], plan->request.vector_type) < 0)
             continue;
         a.value_type = types[t];
-        if (!spryi_run_of(plan, &a)) continue;
-        SPRYI_OK_OR_RETURN(spryi_matrix_narrowed(plan->context, &narrow, request->csr, types[t], err));
+        if (!spryi_run_of(plan, &a) || !spryi_may_narrow(&request->csr->a, types[t])) continue;
+        if (plan->target.format->narrows)
+            narrow = spryi_matrix_retain(request->csr);
+        else
+            SPRYI_OK_OR_RETURN(spryi_matrix_narrowed(plan->context, &narrow, request->csr, types[t], err));
         if (!narrow) continue;
         request->wide_type = request->value_type;
         request->value_type = types[t];
@@ -108,8 +111,8 @@ static spry_status build_request(const spryi_plan *plan, spryi_plan_storage *sto
 }
 
 /*
- * Builds the storage of plan->A in host memory. Formats whose in_place is set use the matrix's arrays without a copy. A
- * format that refuses narrow values gets the values of the matrix.
+ * Builds the storage of plan->A in host memory. Formats whose in_place is set use the matrix's arrays without a copy.
+ * If the format refuses narrow values, or finds a value that changes, builds the storage with the values of the matrix.
  */
 static spry_status build(const spryi_plan *plan, spryi_plan_storage *stored, spry_error *err)
 {

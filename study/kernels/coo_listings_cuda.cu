@@ -1,9 +1,8 @@
 /*
  * coo_atomic_cuda, coo_sliced_cuda: COO by the listings of Evtushenko 2019 and of the lecture Sparse Methods, and
  * Evtushenko's sliced COO (SCOO).
- *
- * Idea: coo_atomic: a first launch multiplies y by beta. In the second launch, each thread multiplies one entry by x
- *       and adds the product to y with atomicAdd.
+ * * Idea: coo_atomic: a first launch, which the listings lack, multiplies y by beta unless beta is 1. The next launch
+ *       adds the product of each entry and x to y with atomicAdd.
  *       coo_sliced: a block of threads keeps the sums of a slice of consecutive rows in shared memory and adds each
  *       product there with atomicAdd. A row has multiple sums (lanes), used by different threads, so that fewer
  *       additions collide. At the end the lanes of a row are added up, and y is written once.
@@ -17,8 +16,7 @@
  * Source: COO: Evtushenko 2019, listing 7; Sparse Methods, COO Kernel. SCOO: Evtushenko 2019, 2.3, which has no
  *         listing; the order of entries (by rows) and the sizes of slices, lanes and blocks are those of the author's
  *         program (github.com/gevtushenko/matrix_format_performance); Dang and Schmidt 2012.
- * Differences from the documents: y = alpha*A*x + beta*y. If beta is not 1, coo_atomic has the first launch, which the
- *       listings do not have. The lanes of a row are added up by one thread, because the
+ * Differences from the documents: y = alpha*A*x + beta*y. The lanes of a row are added up by one thread, because the
  *       reduction of the author's program has a race if a block has fewer threads per lane than lanes. The parameter
  *       `rows` (512 in the author's program) allows slices of fewer rows with more lanes, as section 2.3 proposes.
  */

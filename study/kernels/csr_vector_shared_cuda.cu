@@ -6,8 +6,8 @@
  *       correct while the lanes of a warp ran in lockstep. Since Volta they may diverge, so a __syncwarp precedes each
  *       step.
  * Work: one warp per row, eight rows per block of 256 threads; imbalance if row lengths differ.
- * Cost: bytes of CSR. In rows much shorter than 32 entries, most lanes are idle. A row needs five reads and writes of
- *       shared memory, where csr_vector_cuda needs five shuffles. The kernel exists only for comparison.
+ * Cost: bytes of CSR. In rows much shorter than 32 entries, most lanes are idle. A row needs five more reads and writes
+ *       of shared memory, where csr_vector_cuda needs five shuffles. The kernel exists only for comparison.
  * Source: Meister 2013, CSR kernel 2 with "reduce"; Bell and Garland 2008, 4.3.
  * Differences from the tutorial: y = alpha*A*x + beta*y. Entries of a pattern are 1. __syncwarp.
  */

@@ -195,7 +195,7 @@ def show_gpu(report, results):
         report.claim("section 4.1", "a logarithmic regression gives sizes in constant time",
                      f"its sizes are {100 * (lost - 1):.1f} % slower than the best pair of each matrix",
                      NOT_COMPARABLE, f"the document prints no loss; {about}",
-                     "-" if few else f"{a_tenth(lost)} by our rule: {WITHIN_A_TENTH}")
+                     "-" if few else f"{a_tenth(lost)}; our rule: {WITHIN_A_TENTH}")
     once = {(row[1], row[2]): row for row in reversed(rows)}.values()  # each fit has a row for all matrices
     inside = [row for row in once if 4 <= row[4] <= 12 and 4 <= row[5] <= 12]
     report.claim("section 4.2", "most matrices on GPUs prefer SRS and SSRS of 4 to 12",

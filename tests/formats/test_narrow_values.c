@@ -6,8 +6,8 @@
 #include "catalogue/catalogue.h"
 #include "plan/plan.h"
 
-/* Its values take over 4 MiB, also in f32; plans keep the type of fewer values. */
-#define GRID "grid7,x=54,y=55,z=54"
+/* Its values take over 1 MiB, also in f32; plans keep the type of fewer values. */
+#define GRID "grid7,x=34,y=35,z=34"
 
 /* Returns whether the library may use vector instructions. Other kernels keep the type. */
 static bool has_vectors(void)
@@ -101,8 +101,8 @@ static spry_type compare(spry_context *context, const spry_matrix *A, const char
 
 static void equal_bits(void **state)
 {
-    static const char *const matrices[] = {GRID, "grid27,x=36,y=35,z=34", "fem3,x=18,y=17,z=19", "rmat,scale=17",
-                                           "arrow,rows=400000"};
+    static const char *const matrices[] = {GRID, "grid27,x=23,y=23,z=23", "fem3,x=11,y=11,z=12", "rmat,scale=15",
+                                           "arrow,rows=100000"};
     static const double values[] = {0.5, -1.25, 3, 0x1.ffp-9, -0.0, 96, 0.0, -0x1.1p5};
     static float singles[sizeof values / sizeof *values];
     int narrowed[2] = {0};
@@ -190,7 +190,7 @@ static void small_matrices_keep_their_type(void **state)
 /* A matrix with duplicates, whose sums may need more bits than the values. */
 static void duplicates(void **state)
 {
-    spry_matrix *made = generate_matrix(*state, "fem3,x=18,y=17,z=19");
+    spry_matrix *made = generate_matrix(*state, "fem3,x=11,y=11,z=12");
     spry_arrays a = arrays_of(made);
     double *values = malloc((size_t)a.nnz * sizeof *values);
     int32_t *columns = malloc((size_t)a.nnz * sizeof *columns);

@@ -6,7 +6,7 @@
 /* Returns the bytes of a format's arrays that the plan would own. */
 int64_t spryi_bytes_to_own(const spryi_build_request *request, const spryi_cost *cost);
 
-/* Returns the bytes by which the arrays grow if new values need the wide type; 0 if there is none. */
+/* Returns the bytes by which the arrays grow if new values need the wide type; 0 if values were not narrowed. */
 int64_t spryi_bytes_of_widening(const spryi_build_request *request, const spryi_cost *cost);
 
 /* Returns SPRY_TOO_LARGE if a plan in `format` that owns `bytes` bytes would pass options->memory_limit_bytes. */
