@@ -132,7 +132,7 @@ typedef struct spryi_build_request {
     const struct spryi_kernel *kernel; /* kernel that will run; NULL: not chosen */
     const spry_spmv_options *options;  /* op and vector_type are set; strings must not be kept */
     spry_type value_type;              /* type to store; SPRY_PATTERN: no values */
-    spry_type wide_type;               /* A's type if the plan narrowed the values; else 0 */
+    spry_type narrow_type;             /* build may store values in this type if none changes; 0: none */
     bool massively_parallel;           /* for a device with thousands of threads; default parameters should suit it */
     int compute_major;                 /* major compute capability; 0: unknown */
     int units;                         /* multiprocessors; 0: unknown */
@@ -214,7 +214,6 @@ typedef struct spryi_format {
     spryi_parameters parameters;
     bool takes_any_layout; /* request.csr is not needed */
     bool in_place;         /* CSR with values of the stored type is used without a copy, in any device's memory */
-    bool narrows;          /* build narrows values: request.csr has values of wide_type if that type is set */
     spry_status (*predict)(spry_context *context, spryi_cost *cost, const spryi_build_request *request,
                            spry_error *err);
     spry_status (*build)(spry_context *context, void *storage, const spryi_build_request *request, spry_error *err);

@@ -106,12 +106,9 @@ spry_status spryi_matrix_with_own_values(spry_matrix **made, const spry_matrix *
  */
 bool spryi_may_narrow(const spry_arrays *a, spry_type narrow);
 
-/* Stores values begin .. end - 1 of *a in `to`, in the narrower type. Returns false if one of them changes. */
-bool spryi_narrow_values(void *to, const spry_arrays *a, spry_type narrow, int64_t begin, int64_t end);
-
 /*
- * Creates a matrix with A's structure, which it keeps alive, and its values in a narrower type. Sets *made to NULL if a
- * value would change. A is in host memory.
+ * Creates a matrix with A's structure, which it keeps alive, and its values in a narrower type. Sets *made to A itself,
+ * retained, if `narrow` is 0 or a value would change. A is in host memory.
  */
 spry_status spryi_matrix_narrowed(spry_context *context, spry_matrix **made, const spry_matrix *A, spry_type narrow,
                                   spry_error *err);

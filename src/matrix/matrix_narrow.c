@@ -14,18 +14,18 @@
 #include <string.h>
 
 /*
- * Narrows the values begin..end-1. Returns false if one of them changes. All steps are on integers, without branches,
+ * Narrows the first `count` values. Returns false if one of them changes. All steps are on integers, without branches,
  * so that compilers vectorize the loops and no floating-point exception is raised.
  */
-typedef bool (*narrow_fn)(void *narrow, const void *wide, int64_t begin, int64_t end);
+typedef bool (*narrow_fn)(void *narrow, const void *wide, int64_t count);
 
-static bool f64_to_f32(void *narrow, const void *wide, int64_t begin, int64_t end)
+static bool f64_to_f32(void *narrow, const void *wide, int64_t count)
 {
     static const uint64_t rebias = (uint64_t)(1023 - 127) << 52, one = UINT64_C(1) << 52, sign = UINT64_C(1) << 63;
     const uint64_t *from = wide;
     uint32_t *to = narrow;
     uint64_t changed = 0; /* nonzero if a value changes */
-    for (int64_t k = begin; k < end; k++) {
+    for (int64_t k = 0; k < count; k++) {
         const uint64_t size = from[k] & ~sign, is_nonzero = 0 - ((size | (0 - size)) >> 63);
         const uint64_t below = size - (rebias + one), above = rebias + 255 * one - 1 - size; /* negative: outside */
         changed |= (((below | above) & sign) | (size & ((UINT64_C(1) << 29) - 1))) & is_nonzero;
@@ -34,25 +34,25 @@ static bool f64_to_f32(void *narrow, const void *wide, int64_t begin, int64_t en
     return changed == 0;
 }
 
-static bool f32_to_bf16(void *narrow, const void *wide, int64_t begin, int64_t end)
+static bool f32_to_bf16(void *narrow, const void *wide, int64_t count)
 {
     const uint32_t *from = wide;
     spryi_bf16_number *to = narrow;
     uint32_t changed = 0;
-    for (int64_t k = begin; k < end; k++) {
+    for (int64_t k = 0; k < count; k++) {
         changed |= from[k] & UINT16_MAX;
         to[k].bits = (uint16_t)(from[k] >> 16);
     }
     return changed == 0;
 }
 
-static bool f32_to_f16(void *narrow, const void *wide, int64_t begin, int64_t end)
+static bool f32_to_f16(void *narrow, const void *wide, int64_t count)
 {
     static const uint32_t rebias = (uint32_t)(127 - 15) << 23, one = 1u << 23, sign = 1u << 31;
     const uint32_t *from = wide;
     spryi_f16_number *to = narrow;
     uint32_t changed = 0;
-    for (int64_t k = begin; k < end; k++) {
+    for (int64_t k = 0; k < count; k++) {
         const uint32_t size = from[k] & ~sign, is_nonzero = 0 - ((size | (0 - size)) >> 31);
         const uint32_t below = size - (rebias + one), above = rebias + 31 * one - 1 - size;
         changed |= (((below | above) & sign) | (size & ((1u << 13) - 1))) & is_nonzero;
@@ -84,21 +84,16 @@ bool spryi_may_narrow(const spry_arrays *a, spry_type narrow)
     for (int64_t n = 0; n < SAMPLES && a->nnz > 0; n++) {
         const int64_t k = a->nnz / SAMPLES * n + a->nnz % SAMPLES * n / SAMPLES;
         memcpy(&value, (const char *)a->values + (size_t)k * size, size);
-        if (!convert(&narrowed, &value, 0, 1)) return false;
+        if (!convert(&narrowed, &value, 1)) return false;
     }
     return true;
 }
 
-bool spryi_narrow_values(void *to, const spry_arrays *a, spry_type narrow, int64_t begin, int64_t end)
-{
-    const char *from = (const char *)a->values + (size_t)begin * spry_type_bytes(a->value_type);
-    return conversion(a->value_type, narrow)(to, from, 0, end - begin);
-}
-
 typedef struct narrow_job {
-    const spry_arrays *a;
-    spry_type type;
+    narrow_fn convert;
+    const char *wide;
     char *narrow;
+    size_t wide_bytes, narrow_bytes; /* of a value */
     _Atomic bool exact;
 } narrow_job;
 
@@ -107,8 +102,8 @@ static void narrow_part(void *job, int64_t begin, int64_t end)
     enum { BLOCK = 4096 }; /* values per check of `exact` */
     narrow_job *j = job;
     for (int64_t k = begin; k < end && atomic_load_explicit(&j->exact, memory_order_relaxed); k += BLOCK)
-        if (!spryi_narrow_values(j->narrow + (size_t)k * spry_type_bytes(j->type), j->a, j->type, k,
-                                 k + BLOCK < end ? k + BLOCK : end))
+        if (!j->convert(j->narrow + (size_t)k * j->narrow_bytes, j->wide + (size_t)k * j->wide_bytes,
+                        end - k < BLOCK ? end - k : BLOCK))
             atomic_store_explicit(&j->exact, false, memory_order_relaxed);
 }
 
@@ -119,13 +114,22 @@ spry_status spryi_matrix_narrowed(spry_context *context, spry_matrix **made, con
     void *values = NULL;
     spry_arrays arrays = A->a;
     *made = NULL;
-    SPRYI_OK_OR_RETURN(
-        spryi_allocate(context, &values, nnz, spry_type_bytes(narrow), "values in a narrower type", err));
-    narrow_job job = {.a = &A->a, .type = narrow, .narrow = values, .exact = true};
-    spryi_loop(context, spryi_threads(context, nnz), nnz, 1 << 14, narrow_part, &job);
-    arrays.value_type = narrow;
-    arrays.values = values;
-    const spry_status status = job.exact ? spryi_matrix_with_own_values(made, A, &arrays, err) : SPRY_OK;
-    if (!*made) spryi_release(context, values);
-    return status;
+    if (narrow) {
+        SPRYI_OK_OR_RETURN(
+            spryi_allocate(context, &values, nnz, spry_type_bytes(narrow), "values in a narrower type", err));
+        narrow_job job = {.convert = conversion(A->a.value_type, narrow),
+                          .wide = A->a.values,
+                          .narrow = values,
+                          .wide_bytes = spry_type_bytes(A->a.value_type),
+                          .narrow_bytes = spry_type_bytes(narrow),
+                          .exact = true};
+        spryi_loop(context, spryi_threads(context, nnz), nnz, 1 << 14, narrow_part, &job);
+        arrays.value_type = narrow;
+        arrays.values = values;
+        const spry_status status = job.exact ? spryi_matrix_with_own_values(made, A, &arrays, err) : SPRY_OK;
+        if (!*made) spryi_release(context, values);
+        SPRYI_OK_OR_RETURN(status);
+    }
+    if (!*made) *made = spryi_matrix_retain(A);
+    return SPRY_OK;
 }

@@ -61,76 +61,54 @@ static bool is_stored_in_place(const spryi_plan *plan)
 }
 
 /*
- * Asks for values in a narrower type, if the kernel gains from that type and no value changes. The products have the
- * same bits. Replaces request->csr by a matrix with narrow values, unless the format narrows values itself.
+ * Returns a type in which the format may store values that are exact in it, so that products have the same bits in less
+ * time. Returns 0 if the kernel gains from no such type, or a sample of the values does not fit. csr: A as CSR.
  */
-static spry_status narrow_values(const spryi_plan *plan, spryi_build_request *request, spry_error *err)
+static spry_type narrow_type(const spryi_plan *plan, const spry_matrix *csr)
 {
     enum { LEAST_BYTES = 1 << 20 }; /* caches deliver smaller arrays as fast as a kernel widens values */
     static const spry_type types[] = {SPRY_F32, SPRY_BF16, SPRY_F16};
-    if (plan->request.options.keep_value_type || !plan->target.kernel->narrows || !request->csr ||
-        request->csr->a.nnz * (int64_t)spry_type_bytes(request->csr->a.value_type) < LEAST_BYTES)
-        return SPRY_OK;
+    if (plan->request.options.keep_value_type || !plan->target.kernel->narrows || !csr ||
+        csr->a.nnz * (int64_t)spry_type_bytes(csr->a.value_type) < LEAST_BYTES)
+        return 0;
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
-        spry_matrix *narrow = NULL;
-        spry_arrays a = request->csr->a;
-        if (spry_type_bytes(types[t]) >= spry_type_bytes(a.value_type) ||
-            spryi_value_row(types[t], plan->request.vector_type) < 0)
-            continue;
+        spry_arrays a = csr->a;
         a.value_type = types[t];
-        if (!spryi_run_of(plan, &a) || !spryi_may_narrow(&request->csr->a, types[t])) continue;
-        if (plan->target.format->narrows)
-            narrow = spryi_matrix_retain(request->csr);
-        else
-            SPRYI_OK_OR_RETURN(spryi_matrix_narrowed(plan->context, &narrow, request->csr, types[t], err));
-        if (!narrow) continue;
-        request->wide_type = request->value_type;
-        request->value_type = types[t];
-        spryi_matrix_release(request->csr);
-        request->csr = narrow;
-        return SPRY_OK;
+        if (spryi_value_row(types[t], plan->request.vector_type) >= 0 && spryi_run_of(plan, &a) &&
+            spryi_may_narrow(&csr->a, types[t]))
+            return types[t];
     }
-    return SPRY_OK;
-}
-
-/* Builds the storage of the request, whose A is in host memory or used in place. */
-static spry_status build_request(const spryi_plan *plan, spryi_plan_storage *stored, spryi_build_request *request,
-                                 bool may_narrow, spry_error *err)
-{
-    const spryi_format *format = plan->target.format;
-    spryi_cost cost = {0};
-    spry_error why = SPRY_ERROR_INIT;
-    request->cost = &cost;
-    spry_status status = spryi_complete_request(plan->context, request, format, &why);
-    if (status == SPRY_OK && may_narrow) status = narrow_values(plan, request, &why);
-    if (status == SPRY_OK) status = spryi_storage_build(plan->context, format, &stored->storage, request, &why);
-    stored->widening = spryi_bytes_of_widening(request, &cost);
-    memcpy(stored->parameters, cost.parameters, sizeof stored->parameters);
-    spryi_matrix_release(request->csr);
-    return status == SPRY_OK ? SPRY_OK : spryi_hand_on(err, &why);
+    return 0;
 }
 
 /*
  * Builds the storage of plan->A in host memory. Formats whose in_place is set use the matrix's arrays without a copy.
- * If the format refuses narrow values, or finds a value that changes, builds the storage with the values of the matrix.
  */
 static spry_status build(const spryi_plan *plan, spryi_plan_storage *stored, spry_error *err)
 {
     spry_status status = SPRY_OK;
     spry_matrix *host = NULL;
-    spryi_build_request request = spryi_request_of(plan), again;
+    spryi_cost cost = {0};
+    spryi_build_request request = spryi_request_of(plan);
+    request.cost = &cost;
     if (plan->A->a.device > 0 && !is_stored_in_place(plan)) {
         SPRYI_TRY(spryi_matrix_fetch(plan->request.device, &host, plan->A, err));
         request.A = host;
         request.copied = 1;
     }
-    again = request;
-    status = build_request(plan, stored, &request, true, err);
-    if (status == SPRY_UNSUPPORTED && request.wide_type) status = build_request(plan, stored, &again, false, err);
-    if (status != SPRY_OK) goto done;
+    SPRYI_TRY(spryi_complete_request(plan->context, &request, plan->target.format, err));
+    request.narrow_type = narrow_type(plan, request.csr);
+    SPRYI_TRY(spryi_storage_build(plan->context, plan->target.format, &stored->storage, &request, err));
+    const spry_type type = spryi_storage_arrays(stored->storage)->value_type;
+    stored->widening = type == request.narrow_type
+                           ? (plan->A->a.nnz + cost.padding) *
+                                 (int64_t)(spry_type_bytes(request.value_type) - spry_type_bytes(type))
+                           : 0;
+    memcpy(stored->parameters, cost.parameters, sizeof stored->parameters);
     stored->source = host;
     host = NULL;
 done:
+    spryi_matrix_release(request.csr);
     spryi_matrix_release(host);
     return status;
 }

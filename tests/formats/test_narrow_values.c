@@ -209,6 +209,28 @@ static void duplicates(void **state)
     free(values), free(columns);
 }
 
+/* A build that keeps the type after all leaves the caller's error unchanged. */
+static void no_error_from_success(void **state)
+{
+    static const double values[] = {0.5, 2};
+    static const char *const kernels[] = {"bsr_avx2_cpu", "sell_avx2_cpu", "packed_avx2_cpu"};
+    spry_matrix *A = with_values(*state, GRID, SPRY_F64, values, 2);
+    double *Ax = (double *)(uintptr_t)arrays_of(A).values;
+    for (int k = 0; k < 3 && has_vectors(); k++) {
+        spry_spmv_plan *plan = plan_of(*state, A, kernels[k], SPRY_NO_TRANSPOSE, false);
+        for (int round = 0; round < 2; round++) {
+            spry_error err = SPRY_ERROR_INIT, before = err;
+            Ax[1] = round == 0 ? 0.1 : 0.5; /* the sample does not see this value */
+            assert_int_equal(spry_spmv_plan_update(plan, NULL, &err), SPRY_OK);
+            assert_memory_equal(&err, &before, sizeof err);
+            const bool narrow = round == 1 && k > 0; /* blocks of 1 x 1 are not narrowed */
+            assert_int_equal(plan_info(plan).value_type, narrow ? SPRY_F32 : SPRY_F64);
+        }
+        spry_spmv_plan_destroy(plan);
+    }
+    spry_matrix_destroy(A);
+}
+
 /* New values enter and leave the narrow type. Each product has the bits of a new plan. */
 static void updates(void **state)
 {
@@ -267,6 +289,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_other_value, open_context, close_context),
         cmocka_unit_test_setup_teardown(small_matrices_keep_their_type, open_context, close_context),
         cmocka_unit_test_setup_teardown(duplicates, open_context, close_context),
+        cmocka_unit_test_setup_teardown(no_error_from_success, open_context, close_context),
         cmocka_unit_test_setup_teardown(updates, open_context, close_context),
         cmocka_unit_test_setup_teardown(memory_limit, open_context, close_context),
     };

@@ -191,10 +191,7 @@ const spryi_bsr_steps *spryi_bsr_steps_of(spry_type value_type, spry_index_type 
 spryi_bsr_head spryi_bsr_head_of(const spry_arrays *A, int64_t block);
 void spryi_bsr_cost(const spryi_bsr *s, spryi_cost *cost);
 int64_t spryi_bsr_value_count(const spryi_bsr_head *h);
-/*
- * Returns SPRY_UNSUPPORTED if A has duplicates and values are stored in a narrower type than the vectors', or if the
- * plan narrowed the values and blocks are 1 x 1.
- */
+/* Returns SPRY_UNSUPPORTED if A has duplicates and values are stored in a narrower type than the vectors'. */
 spry_status spryi_bsr_check_sums(const spryi_build_request *request, const spryi_bsr_head *h, const spry_arrays *A,
                                  spry_error *err);
 int64_t spryi_bsr_bytes_of_masks(const spryi_bsr_head *h);

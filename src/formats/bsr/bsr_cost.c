@@ -98,9 +98,6 @@ void spryi_bsr_cost(const spryi_bsr *s, spryi_cost *cost)
 spry_status spryi_bsr_check_sums(const spryi_build_request *request, const spryi_bsr_head *h, const spry_arrays *A,
                                  spry_error *err)
 {
-    if (request->wide_type && h->block == 1)
-        return spryi_fail(err, SPRY_UNSUPPORTED, "format",
-                          "bsr: products with blocks of 1 do not gain from narrow values");
     if (h->nnz == A->nnz || !spryi_is_mixed(A->value_type, request->options->vector_type)) return SPRY_OK;
     return spryi_fail_value(err, SPRY_UNSUPPORTED, "format", A->nnz - h->nnz, 0,
                             "bsr: %lld entries are duplicates, whose sums would be rounded to %s: sum duplicates "

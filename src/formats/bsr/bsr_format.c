@@ -314,7 +314,6 @@ static spry_status survey(spry_context *context, spryi_bsr *s, int64_t *most, co
         sample all = {.wanted = {false}};
         for (int g = 0; g < SPRYI_BSR_MOST_GROUPS; g++) {
             all.groups[g] = *A;
-            if (request->wide_type) all.groups[g].value_type = request->wide_type; /* gives the same blocks */
             all.rows[g] = A->rows;
         }
         SPRYI_TRY(detect(context, &all, longest, work, threads, ALL_OF_IT, &guess, err));
@@ -511,19 +510,27 @@ done:
 static spry_status build(spry_context *context, void *storage, const spryi_build_request *request, spry_error *err)
 {
     const spry_arrays *A = &request->csr->a;
+    spry_matrix *csr = NULL;
     spryi_cost cost = {0};
     spryi_bsr *s = storage;
+    spry_status status = SPRY_OK;
     int64_t most = 0;
-    SPRYI_OK_OR_RETURN(survey(context, s, &most, request, err));
+    SPRYI_TRY(survey(context, s, &most, request, err));
     spryi_bsr_cost(s, &cost);
     cost.extra_workspace = most_sums(&s->head) * (int64_t)spry_type_bytes(request->options->vector_type);
-    SPRYI_OK_OR_RETURN(spryi_admit(request, "bsr", &cost, err));
-    SPRYI_OK_OR_RETURN(spryi_bsr_check_sums(request, &s->head, A, err));
+    SPRYI_TRY(spryi_admit(request, "bsr", &cost, err));
+    SPRYI_TRY(spryi_bsr_check_sums(request, &s->head, A, err));
+    /* Blocks of 1 x 1 do not gain from narrow values, and sums of duplicates may not be exact. */
+    const bool may_narrow = s->head.block > 1 && s->head.nnz == A->nnz;
+    SPRYI_TRY(spryi_matrix_narrowed(context, &csr, request->csr, may_narrow ? request->narrow_type : 0, err));
+    s->head.value_type = (int32_t)csr->a.value_type;
     s->types = types_of(&s->head);
-    SPRYI_OK_OR_RETURN(spryi_allocate_arrays(context, s, sections, err));
-    SPRYI_OK_OR_RETURN(fill(context, s, A, most, err));
+    SPRYI_TRY(spryi_allocate_arrays(context, s, sections, err));
+    SPRYI_TRY(fill(context, s, &csr->a, most, err));
     set_windows(context, s, spryi_threads(context, A->rows + A->nnz));
-    return SPRY_OK;
+done:
+    spryi_matrix_release(csr);
+    return status;
 }
 
 /* ---- arrays of the caller ---------------------------------------------------------------------------------- */

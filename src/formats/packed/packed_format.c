@@ -43,9 +43,6 @@ typedef struct group_job {
     spryi_packed *s;
     group_plan *plans;
     bool stream, share;
-    char *narrow;         /* the values of a group in the stored type, for each part of the loop; NULL: csr's type */
-    int64_t narrow_bytes; /* bytes of `narrow` for a part */
-    _Atomic bool changed; /* a value is not exact in the stored type */
 } group_job;
 
 static void measure_groups(void *job, int64_t begin, int64_t end)
@@ -57,29 +54,12 @@ static void measure_groups(void *job, int64_t begin, int64_t end)
     }
 }
 
-/* Points *csr to arrays with the group's values in the stored type. Returns false if a value changes. */
-static bool narrow_group(group_job *j, spry_arrays *csr, const spryi_packed_group *g, int part)
+static void write_groups(void *job, int64_t begin, int64_t end)
 {
-    const int64_t first = spryi_offset_of(j->csr, g->begin), last = spryi_offset_of(j->csr, g->end);
-    char *values = j->narrow + part * j->narrow_bytes;
-    *csr = *j->csr;
-    csr->value_type = j->s->a.value_type;
-    csr->values = (const void *)((uintptr_t)values - (size_t)first * spry_type_bytes(csr->value_type));
-    return spryi_narrow_values(values, j->csr, csr->value_type, first, last);
-}
-
-static void write_groups(void *job, int64_t begin, int64_t end, int part)
-{
-    group_job *j = job;
-    for (int64_t n = begin; n < end && !atomic_load_explicit(&j->changed, memory_order_relaxed); n++) {
+    const group_job *j = job;
+    for (int64_t n = begin; n < end; n++) {
         group_plan *plan = &j->plans[n];
-        spryi_packed_group g = spryi_packed_group_of(j->csr, j->s->block, n);
-        spry_arrays csr;
-        if (j->narrow && !narrow_group(j, &csr, &g, part)) {
-            atomic_store_explicit(&j->changed, true, memory_order_relaxed);
-            return;
-        }
-        if (j->narrow) g.csr = &csr;
+        const spryi_packed_group g = spryi_packed_group_of(j->csr, j->s->block, n);
         plan->taken = spryi_packed_write(&g, &plan->choices, j->s, &plan->at, j->stream, j->share);
     }
 }
@@ -129,39 +109,16 @@ static void close_gaps(spry_context *context, spryi_packed *s, const group_plan 
     s->slots = taken;
 }
 
-/* Returns the most entries of a group. */
-static int64_t most_entries(const spry_arrays *csr, int64_t block)
-{
-    int64_t most = 0;
-    for (int64_t n = 0; n < spryi_packed_group_count(csr, block); n++) {
-        const spryi_packed_group g = spryi_packed_group_of(csr, block, n);
-        const int64_t entries = spryi_offset_of(csr, g.end) - spryi_offset_of(csr, g.begin);
-        most = entries > most ? entries : most;
-    }
-    return most;
-}
-
-/*
- * Fills the arrays of a measured s. share: slices may share values. If the stored type is not csr's, returns
- * SPRY_UNSUPPORTED if a value changes.
- */
+/* Fills the arrays of a measured s. share: slices may share values. */
 static spry_status store(spry_context *context, spryi_packed *s, group_plan *plans, const spry_arrays *csr, bool share,
                          spry_error *err)
 {
     SPRYI_OK_OR_RETURN(spryi_allocate_arrays(context, s, spryi_packed_arrays, err));
-    const int64_t groups = spryi_packed_group_count(csr, s->block), size = (int64_t)spry_type_bytes(s->a.value_type);
-    const int threads = spryi_threads(context, csr->nnz + csr->rows);
-    group_job job = {.csr = csr, .s = s, .plans = plans, .share = share};
-    job.stream = s->slots * size >= SPRYI_PACKED_STREAM_BYTES && (uintptr_t)s->values % 64 == 0;
-    if (s->a.value_type != csr->value_type) {
-        job.narrow_bytes = (most_entries(csr, s->block) * size + 63) / 64 * 64;
-        SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &job.narrow, threads * job.narrow_bytes, "narrow values", err));
-    }
-    spryi_loop_in_parts(context, threads, groups, 1, write_groups, &job);
-    spryi_release(context, job.narrow);
-    if (job.changed)
-        return spryi_fail(err, SPRY_UNSUPPORTED, "format", "packed: not all values are exact in %s",
-                          spry_type_name(s->a.value_type));
+    const int64_t groups = spryi_packed_group_count(csr, s->block);
+    const bool stream = s->slots * (int64_t)spry_type_bytes(s->a.value_type) >= SPRYI_PACKED_STREAM_BYTES &&
+                        (uintptr_t)s->values % 64 == 0;
+    spryi_loop(context, spryi_threads(context, csr->nnz + csr->rows), groups, 1, write_groups,
+               &(group_job){csr, s, plans, stream, share});
     s->most_slots = s->slots;
     if (share && s->values) close_gaps(context, s, plans, groups);
     s->slices[s->slice_count] = spryi_packed_end_record(s);
@@ -184,17 +141,20 @@ static spry_status build(spry_context *context, void *storage, const spryi_build
 {
     spryi_packed *s = storage;
     const spry_arrays *csr = &request->csr->a;
+    spry_matrix *narrow = NULL;
     group_plan *plans = NULL;
     spryi_cost cost = {0};
     spry_status status = SPRY_OK;
     SPRYI_TRY(measure(context, s, &plans, csr, err));
-    s->a.value_type = request->value_type;
     spryi_packed_cost(&cost, s);
     SPRYI_TRY(spryi_admit(request, "packed", &cost, err));
-    SPRYI_TRY(store(context, s, plans, csr, request->only_cpu_reads, err));
+    SPRYI_TRY(spryi_matrix_narrowed(context, &narrow, request->csr, request->narrow_type, err));
+    s->a.value_type = narrow->a.value_type;
+    SPRYI_TRY(store(context, s, plans, &narrow->a, request->only_cpu_reads, err));
     if (request->options->op == SPRY_TRANSPOSE)
         SPRYI_TRY(spryi_windows_build(context, &s->windows, csr, spryi_packed_group_rows(s->block), err));
 done:
+    spryi_matrix_release(narrow);
     spryi_release(context, plans);
     return status;
 }
@@ -507,7 +467,6 @@ const spryi_format spryi_format_packed = {
     .best_for = "meshes and grids, matrices of dense blocks, columns that are near each other",
     .predict = predict,
     .build = build,
-    .narrows = true,
     .growth_bytes = growth_bytes,
     .workspace_bytes = spryi_packed_workspace,
     .to_csr = to_csr,

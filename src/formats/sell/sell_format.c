@@ -276,16 +276,22 @@ static void fill_blocks(void *job, int64_t first, int64_t last)
 static spry_status build(spry_context *context, void *storage, const spryi_build_request *request, spry_error *err)
 {
     const spry_arrays *a = &request->csr->a;
+    spry_matrix *csr = NULL;
     spryi_sell *s = storage;
     spryi_cost cost = {0};
-    SPRYI_OK_OR_RETURN(survey(context, s, &cost, request, err));
-    SPRYI_OK_OR_RETURN(spryi_admit(request, "sell", &cost, err));
-    SPRYI_OK_OR_RETURN(spryi_allocate_arrays(context, s, list_sections, err));
+    spry_status status = SPRY_OK;
+    SPRYI_TRY(survey(context, s, &cost, request, err));
+    SPRYI_TRY(spryi_admit(request, "sell", &cost, err));
+    SPRYI_TRY(spryi_matrix_narrowed(context, &csr, request->csr, request->narrow_type, err));
+    s->a.value_type = csr->a.value_type;
+    SPRYI_TRY(spryi_allocate_arrays(context, s, list_sections, err));
     spryi_loop(context, spryi_threads(context, a->rows + s->slots), spryi_sell_block_count(s), 1, fill_blocks,
-               &(chunk_job){.s = s, .csr = a});
+               &(chunk_job){.s = s, .csr = &csr->a});
     if (request->options->op == SPRY_TRANSPOSE)
-        SPRYI_OK_OR_RETURN(spryi_windows_build(context, &s->windows, a, s->sigma > 1 ? s->sigma : s->c, err));
-    return SPRY_OK;
+        SPRYI_TRY(spryi_windows_build(context, &s->windows, a, s->sigma > 1 ? s->sigma : s->c, err));
+done:
+    spryi_matrix_release(csr);
+    return status;
 }
 
 /* ---- conversion to CSR --------------------------------------------------------------------------------- */

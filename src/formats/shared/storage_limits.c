@@ -12,13 +12,6 @@ int64_t spryi_bytes_to_own(const spryi_build_request *request, const spryi_cost 
     return request->copied ? cost->bytes : cost->bytes - cost->borrowed;
 }
 
-int64_t spryi_bytes_of_widening(const spryi_build_request *request, const spryi_cost *cost)
-{
-    if (!request->wide_type) return 0;
-    const size_t more = spry_type_bytes(request->wide_type) - spry_type_bytes(request->value_type);
-    return (request->A->a.nnz + cost->padding) * (int64_t)more;
-}
-
 spry_status spryi_check_memory_limit(const spry_spmv_options *options, const char *format, int64_t bytes,
                                      spry_error *err)
 {
@@ -61,8 +54,7 @@ spry_status spryi_check_storage(const spryi_build_request *request, const char *
     enum { SMALL = 4096 }; /* entries of padding that are always accepted */
     int64_t nnz = request->A->a.nnz;
     if (request->options->memory_limit_bytes > 0) {
-        const int64_t limit = request->options->memory_limit_bytes;
-        const int64_t least = spryi_bytes_to_own(request, cost) + spryi_bytes_of_widening(request, cost);
+        const int64_t least = spryi_bytes_to_own(request, cost), limit = request->options->memory_limit_bytes;
         if (least <= limit) return SPRY_OK;
         const int64_t most = spryi_add_bytes(least, most_auxiliary(request, format, cost));
         return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", most, limit,

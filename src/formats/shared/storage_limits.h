@@ -6,17 +6,14 @@
 /* Returns the bytes of a format's arrays that the plan would own. */
 int64_t spryi_bytes_to_own(const spryi_build_request *request, const spryi_cost *cost);
 
-/* Returns the bytes by which the arrays grow if new values need the wide type; 0 if values were not narrowed. */
-int64_t spryi_bytes_of_widening(const spryi_build_request *request, const spryi_cost *cost);
-
 /* Returns SPRY_TOO_LARGE if a plan in `format` that owns `bytes` bytes would pass options->memory_limit_bytes. */
 spry_status spryi_check_memory_limit(const spry_spmv_options *options, const char *format, int64_t bytes,
                                      spry_error *err);
 
 /*
  * Checks a format's arrays before they are allocated. Returns SPRY_TOO_LARGE in two cases:
- *  - options->memory_limit_bytes is less than the bytes that the plan would own of the arrays, with values of A's type.
- *    err->value is a limit that suffices for a plan that has no ordering and no copies of vectors.
+ *  - options->memory_limit_bytes is less than the bytes that the plan would own of the arrays. err->value is a limit
+ *    that suffices for a plan that has no ordering and no copies of vectors.
  *  - There is no limit, and padding is over SPRYI_MOST_PADDING * nnz + 4096 entries (the padding guard).
  */
 enum { SPRYI_MOST_PADDING = 2 };
