@@ -33,7 +33,7 @@ static inline float spryi_sum_f32(__m256 v)
 
 /*
  * Load LANES stored values and widen them to the vector type, as in base/avx512_lanes.h. AVX2 has no conversion of f16
- * and no masked load of 16-bit values: these are scalar loops.
+ * and no masked load of 16-bit values: these are scalar loops. The long loops of f16 are not inlined.
  */
 static inline __m256 spryi_values_f32(const float *p)
 {
@@ -64,7 +64,7 @@ static inline __m256 spryi_values_bf16_f32(const spryi_bf16_number *p)
     const __m128i bits = _mm_loadu_si128((const void *)p);
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
 }
-static inline __m256 spryi_values_f16_f32(const spryi_f16_number *p)
+static __attribute__((noinline, unused)) __m256 spryi_values_f16_f32(const spryi_f16_number *p)
 {
     float wide[8];
     for (int l = 0; l < 8; l++) wide[l] = spryi_widen_f16(p[l]);
@@ -77,7 +77,7 @@ static inline __m256 spryi_some_values_bf16_f32(unsigned mask, const spryi_bf16_
         if (mask >> l & 1) wide[l] = spryi_widen_bf16(p[l]);
     return _mm256_loadu_ps(wide);
 }
-static inline __m256 spryi_some_values_f16_f32(unsigned mask, const spryi_f16_number *p)
+static __attribute__((noinline, unused)) __m256 spryi_some_values_f16_f32(unsigned mask, const spryi_f16_number *p)
 {
     float wide[8] = {0};
     for (int l = 0; l < 8; l++)

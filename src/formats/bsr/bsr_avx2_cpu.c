@@ -20,7 +20,7 @@
 #define SPRYI_ANY_ROW
 /* sum_row below has four sums for these sizes, and one sum in plain C for all other sizes. */
 #define FOUR_SUMS(r) ((r) >= 2 && (r) <= 8)
-#define BOTH_WIDTHS(r) ((r) <= (SPRY_IS_MIXED ? 2 : 5))
+#define BOTH_WIDTHS(r) ((r) <= (SPRY_IS_MIXED ? 0 : 5))
 #define SPRYI_TEMPLATE "formats/bsr/bsr_panels.tmpl.c"
 #include "base/instantiate_types.h"
 #define PANELS_ROW(tag, s, v, c, argument) panel_chunks_##tag,
