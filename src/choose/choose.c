@@ -310,7 +310,8 @@ spry_status spryi_rank_for(spryi_ranking *ranking, const spry_matrix *A, const s
                                   .threads = spryi_threads_for(A->context, spryi_arrays_bytes(&A->a), options->threads),
                                   .calls = spryi_calls_counted(options),
                                   .columns = options->count,
-                                  .row_major = options->row_major};
+                                  .row_major = options->row_major,
+                                  .keeps_type = options->keep_value_type};
     if (!spryi_may_inspect(&request.effort, A, options, device)) request.effort = SPRYI_FULL;
     return spryi_rank(ranking, &request, err);
 }

@@ -485,15 +485,15 @@ static void run_task(void *argument, int t)
 
 spryi_features spryi_sizes_as_features(const spry_arrays *csr, spry_type vector_type)
 {
-    return (spryi_features){.rows = csr->rows,
+    return (spryi_features){.simd = SPRYI_AVX2,
+                            .rows = csr->rows,
                             .cols = csr->columns,
                             .nnz = csr->nnz,
                             .value_bytes = (int)spry_type_bytes(csr->value_type),
+                            .narrow_bytes = (int)spry_type_bytes(csr->value_type),
                             .index_bytes = (int)spryi_index_type_bytes(csr->index_type),
                             .offset_bytes = (int)spryi_index_type_bytes(csr->offset_type),
-                            .number_bytes = (int)spry_type_bytes(vector_type),
-                            .stored_bytes =
-                                (int)spry_type_bytes(csr->value_type == SPRY_PATTERN ? vector_type : csr->value_type)};
+                            .number_bytes = (int)spry_type_bytes(vector_type)};
 }
 
 spry_status spryi_find_features(spry_context *context, spryi_features *f, const spry_arrays *csr,
@@ -508,6 +508,11 @@ spry_status spryi_find_features(spry_context *context, spryi_features *f, const 
     *f = spryi_sizes_as_features(csr, inspection->vector_type);
     f->guesses = guesses;
     f->effort = inspection->effort;
+    f->simd = context->simd;
+    if (!device && !inspection->keeps_type && csr->values) {
+        const spry_type narrow = spryi_narrow_type(csr, inspection->vector_type);
+        if (narrow) f->narrow_bytes = (int)spry_type_bytes(narrow);
+    }
     f->lengths = *lengths;
     for (int n = 0; spryi_estimated_at(n); n++)
         if (spryi_estimated_at(n)->choice.estimator->guess &&

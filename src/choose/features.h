@@ -20,6 +20,7 @@ bool spryi_rows_are_uniform(const spryi_row_profile *rows);
 typedef struct spryi_inspection {
     spry_type vector_type; /* type of x */
     bool on_gpu;           /* also find features that only GPUs need */
+    bool keeps_type;       /* plans do not narrow values */
     spryi_effort effort;
 } spryi_inspection;
 

@@ -36,17 +36,29 @@ static double far_factor(const spryi_features *f, double cache)
     return 1 + (FROM_MEMORY - 1) * share;
 }
 
+/* Returns whether the format's best kernel for this level of CPU kernels narrows values. */
+static bool narrows(const spryi_format *format, spryi_simd simd)
+{
+    const spryi_kernel *kernel;
+    bool found = false;
+    for (int k = 0; (kernel = spryi_kernel_at(k)) != NULL; k++)
+        if (strcmp(kernel->format, format->name) == 0 && strcmp(kernel->device, "cpu") == 0 && kernel->simd <= simd)
+            found = kernel->narrows; /* from slow to fast */
+    return found;
+}
+
 /* Returns the description of a product for the estimator of format `index` (spryi_estimated_at). */
-static spryi_product product_of(int index, const char *kernel, const spryi_device_class *c, const spryi_features *f,
-                                bool vectorized)
+static spryi_product product_of(int index, const char *kernel, const spryi_device_class *c, const spryi_features *f)
 {
     static const spryi_guess none = {0};
+    const bool on_gpu = !spryi_class_is_cpu(c);
     return (spryi_product){.features = f,
                            .guess = f->guesses ? &f->guesses[index] : &none,
                            .kernel = kernel,
                            .cache_bytes = c->cache_bytes,
-                           .on_gpu = !spryi_class_is_cpu(c),
-                           .vectorized = vectorized};
+                           .on_gpu = on_gpu,
+                           .narrows = !on_gpu && f->narrow_bytes < f->value_bytes &&
+                                      narrows(spryi_estimated_at(index), f->simd)};
 }
 
 /* Returns whether the format is ranked on this kind of device. A user's table may have rates of other formats. */
@@ -60,19 +72,18 @@ spryi_work spryi_work_of(const spryi_format_rates *r, const spryi_device_class *
                          double threads)
 {
     const int own = spryi_estimated_index(r->format), index = is_ranked(own, c) ? own : 0;
-    const spryi_product product = product_of(index, r->kernel, c, f, true);
+    const spryi_product product = product_of(index, r->kernel, c, f);
     spryi_work w = spryi_estimated_at(index)->choice.estimator->work[product.on_gpu](&product);
     w.far *= far_factor(f, c->cache_bytes * threads);
     return w;
 }
 
 /* Returns why the format and the kernel of a row of rates are not suitable; NULL: they are suitable. */
-static const char *why_refused(const spryi_format_rates *r, const spryi_device_class *c, const spryi_features *f,
-                               bool vectorized)
+static const char *why_refused(const spryi_format_rates *r, const spryi_device_class *c, const spryi_features *f)
 {
     const int index = spryi_estimated_index(r->format);
     if (!is_ranked(index, c)) return "it is not ranked on this kind of device";
-    const spryi_product product = product_of(index, r->kernel, c, f, vectorized);
+    const spryi_product product = product_of(index, r->kernel, c, f);
     const spryi_estimator *e = spryi_estimated_at(index)->choice.estimator;
     return e->why_not ? e->why_not(&product) : NULL;
 }
@@ -142,8 +153,7 @@ static double time_within_reason(double us)
     return us >= LEAST && us <= MOST ? us : us < LEAST ? LEAST : MOST;
 }
 
-int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *c, const spryi_features *f, int threads,
-                       bool vectorized)
+int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *c, const spryi_features *f, int threads)
 {
     const bool on_gpu = !spryi_class_is_cpu(c), alone = is_for_one_thread(c, f);
     const int compared = on_gpu ? 1 : spryi_threads_of(c, f, SPRYI_COMPARED_THREADS);
@@ -154,7 +164,7 @@ int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *c, const 
         list[k] = (spryi_estimate){.format = r->format,
                                    .kernel = r->kernel,
                                    .index = spryi_estimated_index(r->format),
-                                   .refused = why_refused(r, c, f, vectorized)};
+                                   .refused = why_refused(r, c, f)};
         if (w.unknown) continue;
         const double us = time_within_reason(spryi_product_us(r, &w, c, f, compared));
         if (k == 0 && !on_gpu && !alone) share = time_within_reason(time_of(r, &w, c, threads)) / us; /* csr */
@@ -345,7 +355,7 @@ static const spryi_format_rates *least_of(const spryi_device_class *device, cons
     for (int r = 0; r < device->formats; r++) {
         const spryi_format_rates *rates = &device->rates[r];
         if (strcmp(rates->format, SPRYI_BASELINE) != 0 || !rates->kernel) continue;
-        if (why_refused(rates, device, f, true)) continue;
+        if (why_refused(rates, device, f)) continue;
         const double cost = cost_of(rates, device, f, calls);
         if (cost < *us) best = rates;
         if (cost < *us) *us = cost;
@@ -447,7 +457,7 @@ static const spryi_estimator *estimator_of(const spryi_estimate *e)
 
 static spryi_product product_of_estimate(const spryi_estimate *e, const spryi_ranking *r)
 {
-    return product_of(e->index >= 0 ? e->index : 0, e->kernel, r->device, &r->features, true);
+    return product_of(e->index >= 0 ? e->index : 0, e->kernel, r->device, &r->features);
 }
 
 /* Returns how the kernels of an estimate multiply multiple vectors. */
@@ -582,6 +592,7 @@ spry_status spryi_rank(spryi_ranking *r, const spryi_rank_request *request, spry
     const spry_matrix *A = request->A;
     const spryi_inspection inspection = {.vector_type = request->vector_type,
                                          .on_gpu = !spryi_class_is_cpu(request->device),
+                                         .keeps_type = request->keeps_type,
                                          .effort = request->effort};
     *r = (spryi_ranking){.device = request->device,
                          .threads = request->threads,
@@ -592,7 +603,7 @@ spry_status spryi_rank(spryi_ranking *r, const spryi_rank_request *request, spry
     SPRYI_TRY(spryi_find_row_profile(&rows, A->context, &at.csr, request->effort, err));
     at.csr.value_type = A->a.value_type;
     SPRYI_TRY(spryi_find_features(A->context, &r->features, &at.csr, at.device, &rows, &inspection, err));
-    r->count = spryi_estimate_all(r->list, r->device, &r->features, r->threads, A->context->simd > SPRYI_PORTABLE);
+    r->count = spryi_estimate_all(r->list, r->device, &r->features, r->threads);
     if (request->columns > 1) count_columns(r, request);
     if (spryi_is_mixed(A->a.value_type, request->vector_type)) refuse_types(r, request);
     qsort(r->list, (size_t)r->count, sizeof *r->list, by_time);

@@ -36,11 +36,11 @@ typedef struct spryi_estimate {
 enum { SPRYI_COMPARED_THREADS = 2 };
 
 /*
- * Estimates all formats that have rates, in the table's order, csr first. threads: CPU threads. vectorized: the CPU has
- * AVX2. Returns the number of estimates.
+ * Estimates all formats that have rates, in the table's order, csr first. threads: CPU threads. Returns the number of
+ * estimates.
  */
 int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *device, const spryi_features *features,
-                       int threads, bool vectorized);
+                       int threads);
 
 /* Formats by predicted time. */
 typedef struct spryi_ranking {
@@ -80,6 +80,7 @@ typedef struct spryi_rank_request {
     int64_t calls;   /* > 0 */
     int64_t columns; /* number of vectors in x */
     bool row_major;  /* the vectors are stored row-major */
+    bool keeps_type; /* plans do not narrow values */
     spryi_effort effort;
 } spryi_rank_request;
 

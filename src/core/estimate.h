@@ -84,9 +84,10 @@ typedef union spryi_guess {
 /* Features of a CSR matrix. A sector is 32 bytes of x. A slot is an entry or padding. */
 typedef struct spryi_features {
     spryi_effort effort;
+    spryi_simd simd; /* level of CPU kernels */
     int64_t rows, cols, nnz;
     int value_bytes;  /* bytes of a value of the matrix; 0: the matrix is a pattern */
-    int stored_bytes; /* bytes of a value in formats that store the value 1 for each entry of a pattern */
+    int narrow_bytes; /* bytes of a value in plans whose kernel narrows values (matrix/matrix_narrow.c) */
     int number_bytes; /* bytes of an element of x and y */
     int index_bytes, offset_bytes;
     spryi_row_profile lengths;
@@ -100,6 +101,12 @@ typedef struct spryi_features {
     bool scattered;       /* neighbouring entries read distant sectors of x (choose/features.c) */
     spryi_guess *guesses; /* one per format, at spryi_estimated_index; NULL: none */
 } spryi_features;
+
+/* Bytes of a value in formats that store the value 1 for each entry of a pattern. */
+static inline int spryi_bytes_with_ones(const spryi_features *f)
+{
+    return f->value_bytes > 0 ? f->value_bytes : f->number_bytes;
+}
 
 /* Bytes of x and y. */
 static inline double spryi_vector_bytes(const spryi_features *f)
@@ -138,8 +145,14 @@ typedef struct spryi_product {
     const char *kernel; /* NULL: the format's default kernel */
     double cache_bytes; /* size of the device's last cache */
     bool on_gpu;
-    bool vectorized; /* the CPU has AVX2 */
+    bool narrows; /* the kernel narrows values */
 } spryi_product;
+
+/* Returns the bytes that a product saves per stored value, if a narrower type holds all values. */
+static inline double spryi_narrowing(const spryi_product *p)
+{
+    return p->narrows ? p->features->value_bytes - p->features->narrow_bytes : 0;
+}
 
 /* How a kernel multiplies multiple vectors. */
 typedef enum spryi_vectors_way {

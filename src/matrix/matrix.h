@@ -101,10 +101,11 @@ spry_status spryi_matrix_with_own_values(spry_matrix **made, const spry_matrix *
                                          spry_error *err);
 
 /*
- * Returns whether `narrow` is a narrower type for the values of *a, which are in host memory, and a sample of them is
- * exact in it. The other values may still need the wider type.
+ * Returns the narrowest type in which a sample of the values of *a is exact and which kernels for the vectors' type
+ * read, 0 if there is none. The other values may still need the wider type. The values are in host memory. Small
+ * arrays have no narrower type: caches deliver them as fast as kernels widen values.
  */
-bool spryi_may_narrow(const spry_arrays *a, spry_type narrow);
+spry_type spryi_narrow_type(const spry_arrays *a, spry_type vector_type);
 
 /*
  * Creates a matrix with A's structure, which it keeps alive, and its values in a narrower type. Sets *made to A itself,

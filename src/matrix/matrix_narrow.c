@@ -74,19 +74,28 @@ static narrow_fn conversion(spry_type wide, spry_type narrow)
     return NULL;
 }
 
-bool spryi_may_narrow(const spry_arrays *a, spry_type narrow)
+static bool fits(const spry_arrays *a, narrow_fn convert)
 {
     enum { SAMPLES = 64 };
-    const narrow_fn convert = conversion(a->value_type, narrow);
     const size_t size = spry_type_bytes(a->value_type);
     uint64_t value, narrowed;
-    if (!convert) return false;
-    for (int64_t n = 0; n < SAMPLES && a->nnz > 0; n++) {
+    for (int64_t n = 0; n < SAMPLES; n++) {
         const int64_t k = a->nnz / SAMPLES * n + a->nnz % SAMPLES * n / SAMPLES;
         memcpy(&value, (const char *)a->values + (size_t)k * size, size);
         if (!convert(&narrowed, &value, 1)) return false;
     }
     return true;
+}
+
+spry_type spryi_narrow_type(const spry_arrays *a, spry_type vector_type)
+{
+    enum { LEAST_BYTES = 1 << 20 };
+    if (a->nnz * (int64_t)spry_type_bytes(a->value_type) < LEAST_BYTES) return 0;
+    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
+        if (forms[f].wide == a->value_type && spryi_value_row(forms[f].narrow, vector_type) >= 0 &&
+            fits(a, forms[f].convert))
+            return forms[f].narrow;
+    return 0;
 }
 
 typedef struct narrow_job {

@@ -62,23 +62,14 @@ static bool is_stored_in_place(const spryi_plan *plan)
 
 /*
  * Returns a type in which the format may store values that are exact in it, so that products have the same bits in less
- * time. Returns 0 if the kernel gains from no such type, or a sample of the values does not fit. csr: A as CSR.
+ * time. Returns 0 if there is none, or the kernel gains from none. csr: A as CSR.
  */
 static spry_type narrow_type(const spryi_plan *plan, const spry_matrix *csr)
 {
-    enum { LEAST_BYTES = 1 << 20 }; /* caches deliver smaller arrays as fast as a kernel widens values */
-    static const spry_type types[] = {SPRY_F32, SPRY_BF16, SPRY_F16};
-    if (plan->request.options.keep_value_type || !plan->target.kernel->narrows || !csr ||
-        csr->a.nnz * (int64_t)spry_type_bytes(csr->a.value_type) < LEAST_BYTES)
-        return 0;
-    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
-        spry_arrays a = csr->a;
-        a.value_type = types[t];
-        if (spryi_value_row(types[t], plan->request.vector_type) >= 0 && spryi_run_of(plan, &a) &&
-            spryi_may_narrow(&csr->a, types[t]))
-            return types[t];
-    }
-    return 0;
+    if (plan->request.options.keep_value_type || !plan->target.kernel->narrows || !csr) return 0;
+    spry_arrays a = csr->a;
+    a.value_type = spryi_narrow_type(&csr->a, plan->request.vector_type);
+    return a.value_type && spryi_run_of(plan, &a) ? a.value_type : 0;
 }
 
 /*

@@ -261,6 +261,55 @@ static void updates(void **state)
     free(values), free(x), free(y), free(wanted);
 }
 
+/* Returns the predicted bytes of a product in a format, and the feature narrow_bytes in *narrow. */
+static double predicted_bytes(spry_context *context, const spry_matrix *A, const char *format, bool keep,
+                              double *narrow)
+{
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    spry_explain_options request = SPRY_INIT(spry_explain_options);
+    spry_explanation *e;
+    spry_explanation_info info = SPRY_INIT(spry_explanation_info);
+    spry_candidate candidate = SPRY_INIT(spry_candidate);
+    spry_feature feature = SPRY_INIT(spry_feature);
+    o.keep_value_type = keep;
+    request.spmv = &o;
+    MUST(spry_spmv_explain(context, &e, A, &request, err));
+    MUST(spry_explanation_get_info(e, &info, err));
+    for (int f = 0; f == 0 || strcmp(feature.name, "narrow_bytes") != 0; f++)
+        MUST(spry_explanation_get_feature(e, &feature, f, err));
+    for (int c = 0; c == 0 || strcmp(candidate.format, format) != 0; c++)
+        MUST(spry_explanation_get_candidate(e, &candidate, c, err));
+    *narrow = feature.value;
+    spry_explanation_destroy(e);
+    return candidate.bytes;
+}
+
+/* The choice predicts which formats store values in a narrower type, and how many bytes this saves. */
+static void choice(void **state)
+{
+    static const double exact[] = {0.5, 2, 7}, others[] = {0.1, 2, 7};
+    static const char *const formats[] = {"packed", "sell", "csr"};
+    double narrow;
+    for (int f = 0; f < 3; f++)
+        for (int fits = 0; fits < 2; fits++) {
+            spry_matrix *A = with_values(*state, GRID, SPRY_F64, fits ? exact : others, 3);
+            const double wide = predicted_bytes(*state, A, formats[f], true, &narrow);
+            assert_true(narrow == 8);
+            const double saved = wide - predicted_bytes(*state, A, formats[f], false, &narrow);
+            assert_true(narrow == (fits ? 4 : 8));
+            spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+            o.format = formats[f];
+            spry_spmv_plan *plan = create_plan(*state, A, &o);
+            const int64_t nnz = arrays_of(A).nnz;
+            if (plan_info(plan).value_type == SPRY_F32)
+                assert_in_range((int64_t)saved, 4 * nnz, 4 * nnz + nnz / 4); /* padding saves bytes too */
+            else
+                assert_true(saved == 0);
+            spry_spmv_plan_destroy(plan);
+            spry_matrix_destroy(A);
+        }
+}
+
 /* A limit counts the values in the matrix's type, which an update may need. */
 static void memory_limit(void **state)
 {
@@ -291,6 +340,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(duplicates, open_context, close_context),
         cmocka_unit_test_setup_teardown(no_error_from_success, open_context, close_context),
         cmocka_unit_test_setup_teardown(updates, open_context, close_context),
+        cmocka_unit_test_setup_teardown(choice, open_context, close_context),
         cmocka_unit_test_setup_teardown(memory_limit, open_context, close_context),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

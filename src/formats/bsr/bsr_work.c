@@ -100,7 +100,7 @@ static int report(spryi_feature_value *list, const spryi_features *f, const void
 /* Returns the bytes of an entry: its value and its share of the block's column index. *has_holes: blocks have fill. */
 static double stored_bytes(const spryi_features *f, const spryi_bsr_guess *g, bool *has_holes)
 {
-    const double b = (double)g->block, stored = f->stored_bytes + f->index_bytes / (b * b);
+    const double b = (double)g->block, stored = spryi_bytes_with_ones(f) + f->index_bytes / (b * b);
     *has_holes = g->bytes / (double)f->nnz > 1.02 * (stored + f->offset_bytes / (b * f->lengths.mean));
     return stored;
 }
@@ -112,7 +112,7 @@ static spryi_work cpu_work(const spryi_product *p)
     const double n = (double)f->nnz, b = (double)g->block;
     bool has_holes;
     const double a_slot = stored_bytes(f, g, &has_holes), stored = n * (g->bytes / n) / a_slot;
-    return (spryi_work){.bytes = g->bytes + spryi_vector_bytes(f),
+    return (spryi_work){.bytes = g->bytes - stored * spryi_narrowing(p) + spryi_vector_bytes(f),
                         .sectors = f->slot_sectors * n / b,
                         .near = f->near_sectors * n,
                         .far = f->far_sectors * n,

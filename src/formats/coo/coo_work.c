@@ -21,7 +21,7 @@ static spryi_work cpu_work(const spryi_product *p)
 {
     const spryi_features *f = p->features;
     const double n = (double)f->nnz;
-    return (spryi_work){.bytes = n * (f->stored_bytes + 2 * f->index_bytes) + spryi_vector_bytes(f),
+    return (spryi_work){.bytes = n * (spryi_bytes_with_ones(f) + 2 * f->index_bytes) + spryi_vector_bytes(f),
                         .sectors = f->slot_sectors * n,
                         .near = f->near_sectors * n,
                         .far = f->far_sectors * n,

@@ -167,7 +167,8 @@ SPRYI_PACKED_INLINE int spryi_packed_mask_bytes(int width)
 /* Sizes of packed, estimated from a sample of groups of CSR rows. */
 typedef struct spryi_packed_guess {
     double bytes;    /* bytes per entry if no values are shared */
-    double shared;   /* bytes per entry that a CPU plan saves by sharing values */
+    double slots;    /* values per entry, with padding, if none are shared */
+    double shared;   /* values per entry that a CPU plan saves by sharing values */
     int64_t block;   /* see spryi_packed */
     double unmarked; /* share of the slices without an index per entry: slices of DIAGONALS, slices of blocks */
     double strided;  /* share of the slices with DIAGONALS */

@@ -91,7 +91,8 @@ static spryi_packed_guess guess_of(const sample_sums *sums, const spry_arrays *c
     const double entries = (double)sums->entries;
     const double slices = sums->slices > 0 ? (double)sums->slices : 1; /* sums->slices is 0 if all rows are long */
     return (spryi_packed_guess){.bytes = (double)bytes / entries,
-                                .shared = shared_slices(sums) * (double)(sums->slots * value_bytes) / entries,
+                                .slots = (double)(sums->slots + sums->long_nnz) / entries,
+                                .shared = shared_slices(sums) * (double)sums->slots / entries,
                                 .block = block,
                                 .unmarked = 1 - (double)sums->marked / slices,
                                 .strided = (double)sums->diagonals / slices,
@@ -164,7 +165,8 @@ static spryi_work cpu_work(const spryi_product *p)
     const spryi_features *f = p->features;
     const spryi_packed_guess *g = p->guess;
     const double n = (double)f->nnz, b = (double)g->block, gathered = 1 - g->strided;
-    return (spryi_work){.bytes = n * (g->bytes - g->shared) + spryi_vector_bytes(f),
+    const double saved = g->shared * f->value_bytes + (g->slots - g->shared) * spryi_narrowing(p);
+    return (spryi_work){.bytes = n * (g->bytes - saved) + spryi_vector_bytes(f),
                         .sectors = f->slot_sectors * n * gathered / b,
                         .near = f->near_sectors * n,
                         .far = f->far_sectors * n,
@@ -203,7 +205,8 @@ static spryi_work gpu_work(const spryi_product *p)
 static const char *why_not(const spryi_product *p)
 {
     enum { LEAST_ROWS = 1 << 17 };
-    if (!p->on_gpu) return p->vectorized ? NULL : "without AVX2 its kernel is slower than its rates predict";
+    if (!p->on_gpu)
+        return p->features->simd > SPRYI_PORTABLE ? NULL : "without AVX2 its kernel is slower than its rates predict";
     return p->features->rows < LEAST_ROWS ? "fewer than 131072 rows are too few slices" : NULL;
 }
 

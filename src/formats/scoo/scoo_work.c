@@ -24,7 +24,7 @@ static spryi_work cpu_work(const spryi_product *p)
     enum { LOCAL_ROW = 2 /* bytes */ };
     const spryi_features *f = p->features;
     const double n = (double)f->nnz;
-    return (spryi_work){.bytes = n * (f->stored_bytes + f->index_bytes + LOCAL_ROW) + spryi_vector_bytes(f),
+    return (spryi_work){.bytes = n * (spryi_bytes_with_ones(f) + f->index_bytes + LOCAL_ROW) + spryi_vector_bytes(f),
                         .near = f->near_sectors * n,
                         .far = f->far_sectors * n,
                         .steps = n,

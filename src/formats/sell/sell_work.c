@@ -30,7 +30,7 @@ static spryi_work cpu_work(const spryi_product *p)
 {
     const spryi_features *f = p->features;
     const double n = (double)f->nnz;
-    return (spryi_work){.bytes = bytes_of(f),
+    return (spryi_work){.bytes = bytes_of(f) - n * f->slots * spryi_narrowing(p),
                         .sectors = f->slot_sectors * n,
                         .near = f->near_sectors * n,
                         .far = f->far_sectors * n,

@@ -19,7 +19,7 @@ static spryi_work gpu_work(const spryi_product *p)
     const spryi_features *f = p->features;
     const double n = (double)f->nnz;
     spryi_work w = spryi_gpu_row_work(f);
-    w.bytes = n * (f->stored_bytes + INDEX) + (double)f->rows * f->offset_bytes + spryi_vector_bytes(f);
+    w.bytes = n * (spryi_bytes_with_ones(f) + INDEX) + (double)f->rows * f->offset_bytes + spryi_vector_bytes(f);
     w.sectors = n / LANES;
     w.near = 0;
     return w;
