@@ -169,6 +169,12 @@ typedef struct spryi_matrix_functions {
                          const spry_const_vector *row, const spry_const_vector *column, spry_error *err);
     /* Adds entries at the same position in the order in which they are stored. */
     spry_status (*diagonal)(const spryi_device *device, const spry_vector *d, const spry_arrays *a, spry_error *err);
+    /*
+     * Inspects the row lengths. If `checked`, also finds whether offsets and indices are valid; otherwise sets
+     * summary->sound to true.
+     */
+    spry_status (*summarize_rows)(const spryi_device *device, spryi_row_summary *summary, const spry_arrays *csr,
+                                  int checked, spry_error *err);
 } spryi_matrix_functions;
 
 typedef enum spryi_copy { SPRYI_TO_DEVICE, SPRYI_FROM_DEVICE, SPRYI_WITHIN_DEVICE } spryi_copy;
@@ -200,16 +206,10 @@ typedef struct spryi_device_ops {
     /* Copies in the order of the stream. With pageable host memory, returns when the host memory may be used again. */
     spry_status (*copy)(const spryi_device *device, void *to, const void *from, int64_t bytes, spryi_copy kind,
                         void *stream, spry_error *err);
-    /*
-     * Inspects the row lengths of CSR in device memory. If `checked`, also finds whether offsets and indices are valid;
-     * otherwise sets summary->sound to true. Returns when the device has finished. NULL on devices that use host
-     * memory.
-     */
-    spry_status (*summarize_rows)(const spryi_device *device, spryi_row_summary *summary, const spry_arrays *csr,
-                                  int checked, spry_error *err);
     /* NULL on devices that use host memory. */
     spry_status (*gather)(const spryi_device *device, const spryi_gather *request, spry_error *err);
     spry_status (*synchronize)(const spryi_device *device, void *stream, spry_error *err);
+    bool (*is_capturing)(void *stream); /* into a graph; NULL on devices that use host memory */
     /* Waits for the work of all streams. NULL on devices that use host memory. */
     spry_status (*finish)(const spryi_device *device, spry_error *err);
     /* enter makes the device current and returns the previous device; leave makes that device current again. */

@@ -131,8 +131,8 @@ spry_status spryi_fetch_array(const spryi_device *device, const void **array, in
 spry_status spryi_fetch_structure(const spryi_device *device, spry_arrays *a, spry_error *err);
 
 /*
- * Summarizes the rows of a matrix on a device (ops.summarize_rows). checked: also checks the arrays. The matrix keeps
- * the result, which later calls return if checked is 0.
+ * Summarizes the rows of a matrix on a device (summarize_rows of its operations). checked: also checks the arrays. The
+ * matrix keeps the result, which later calls return if checked is 0.
  */
 spry_status spryi_summarize_rows(spryi_row_summary *summary, const spry_matrix *A, int checked, spry_error *err);
 

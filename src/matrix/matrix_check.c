@@ -661,7 +661,7 @@ spry_status spryi_summarize_rows(spryi_row_summary *summary, const spry_matrix *
         *summary = A->row_summary;
         return SPRY_OK;
     }
-    SPRYI_OK_OR_RETURN(device->ops->summarize_rows(device, summary, &A->a, checked, err));
+    SPRYI_OK_OR_RETURN(device->ops->matrix->summarize_rows(device, summary, &A->a, checked, err));
     if (!summary->sound || !atomic_compare_exchange_strong(&kept->row_summary_state, &none, 2)) return SPRY_OK;
     kept->row_summary = *summary;
     atomic_store(&kept->row_summary_state, 1);

@@ -130,6 +130,7 @@ typedef struct spryi_plan {
     spryi_plan_storage stored;
     spryi_plan_product product;
     spryi_plan_workspace work;
+    _Atomic bool is_captured; /* a graph was captured that reads narrow values */
     pthread_mutex_t in_use; /* held by the run that uses the workspace in host memory, or the copies of host vectors */
     spryi_plan_reads reads;
     spryi_plan_times times;

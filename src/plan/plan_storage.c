@@ -62,14 +62,24 @@ static bool is_stored_in_place(const spryi_plan *plan)
 
 /*
  * Returns a type in which the format may store values that are exact in it, so that products have the same bits in less
- * time. Returns 0 if there is none, or the kernel gains from none. csr: A as CSR.
+ * time. Returns 0 if there is none, or the kernel gains from none. csr: A as CSR. Values on a device that once had the
+ * matrix's type keep it, since captured graphs may read them.
  */
 static spry_type narrow_type(const spryi_plan *plan, const spry_matrix *csr)
 {
-    if (plan->request.options.keep_value_type || !plan->target.kernel->narrows || !csr) return 0;
+    const bool is_wide = plan->stored.on_device && plan->stored.widening == 0;
+    if (plan->request.options.keep_value_type || !plan->target.kernel->narrows || !csr || is_wide) return 0;
     spry_arrays a = csr->a;
     a.value_type = spryi_narrow_type(&csr->a, plan->request.vector_type);
     return a.value_type && spryi_run_of(plan, &a) ? a.value_type : 0;
+}
+
+/* Returns the bytes by which values in request->narrow_type are smaller than values in the matrix's type. */
+static int64_t widening_of(const spryi_build_request *request, const spryi_cost *cost)
+{
+    if (!request->narrow_type) return 0;
+    const size_t wide = spry_type_bytes(request->value_type), narrow = spry_type_bytes(request->narrow_type);
+    return (request->A->a.nnz + cost->padding) * (int64_t)(wide - narrow);
 }
 
 /*
@@ -90,11 +100,8 @@ static spry_status build(const spryi_plan *plan, spryi_plan_storage *stored, spr
     SPRYI_TRY(spryi_complete_request(plan->context, &request, plan->target.format, err));
     request.narrow_type = narrow_type(plan, request.csr);
     SPRYI_TRY(spryi_storage_build(plan->context, plan->target.format, &stored->storage, &request, err));
-    const spry_type type = spryi_storage_arrays(stored->storage)->value_type;
-    stored->widening = type == request.narrow_type
-                           ? (plan->A->a.nnz + cost.padding) *
-                                 (int64_t)(spry_type_bytes(request.value_type) - spry_type_bytes(type))
-                           : 0;
+    if (spryi_storage_arrays(stored->storage)->value_type == request.narrow_type)
+        stored->widening = widening_of(&request, &cost);
     memcpy(stored->parameters, cost.parameters, sizeof stored->parameters);
     stored->source = host;
     host = NULL;
@@ -129,6 +136,7 @@ static spry_status copy_to_device(const spryi_plan *plan, spryi_plan_storage *st
     }
     SPRYI_TRY(d->ops->synchronize(d, NULL, err));
     made.upload_us = spryi_now_us() - start;
+    made.widening = stored->widening;
     memcpy(made.parameters, stored->parameters, sizeof made.parameters);
     spryi_discard_storage(plan, stored);
     *stored = made;
@@ -197,12 +205,21 @@ static int64_t borrowed_bytes(const spryi_plan_storage *made, const spryi_format
     return bytes;
 }
 
+/* Checks the bytes that the storage has with values of the matrix's type. */
+static spry_status check_wide(const spryi_build_request *request, const char *format, const spryi_cost *cost,
+                              spry_error *err)
+{
+    spryi_cost wide = *cost;
+    wide.bytes += widening_of(request, cost);
+    return spryi_check_storage(request, format, &wide, err);
+}
+
 static spry_status convert(const spryi_plan *plan, spryi_plan_storage *made, const spryi_converter *converter,
                            const spryi_build_request *request, spry_error *err)
 {
     const spryi_device *d = plan->request.device;
     spry_status status = SPRY_OK;
-    spryi_conversion work = {.request = request, .guard = spryi_check_storage, .device = d};
+    spryi_conversion work = {.request = request, .guard = check_wide, .device = d};
     device_csr csr = {.a = request->csr ? request->csr->a : plan->A->a};
     int previous = 0;
     double start = spryi_now_us();
@@ -224,6 +241,7 @@ static spry_status convert(const spryi_plan *plan, spryi_plan_storage *made, con
     made->array_count = work.built_count;
     if (status != SPRY_OK) goto done;
     made->borrowed = borrowed_bytes(made, plan->target.format, &plan->A->a);
+    made->widening = widening_of(request, &work.cost);
     keep_copies(made, &csr, plan->target.format);
     memcpy(made->parameters, work.cost.parameters, sizeof made->parameters);
 done:
@@ -246,6 +264,19 @@ static bool can_be_converted(const spryi_plan *plan)
     return as_is || (a->device == 0 && !plan->target.format->takes_any_layout);
 }
 
+/* Replaces request->csr, which is in host memory, by a matrix with narrow values, if no value changes. */
+static spry_status narrow_csr(const spryi_plan *plan, spryi_build_request *request, spry_error *err)
+{
+    spry_matrix *made;
+    request->narrow_type = narrow_type(plan, request->csr);
+    if (!request->narrow_type) return SPRY_OK;
+    SPRYI_OK_OR_RETURN(spryi_matrix_narrowed(plan->context, &made, request->csr, request->narrow_type, err));
+    if (made->a.value_type != request->narrow_type) request->narrow_type = 0;
+    spryi_matrix_release(request->csr);
+    request->csr = made;
+    return SPRY_OK;
+}
+
 /*
  * Converts on the device. *done is false if the device has no converter for this matrix, or too little memory. The host
  * then builds the storage.
@@ -261,6 +292,7 @@ static spry_status build_on_device(const spryi_plan *plan, spryi_plan_storage *m
     spryi_build_request request = spryi_request_of(plan);
     spry_status status = SPRY_OK;
     if (plan->A->a.device == 0) status = spryi_complete_request(plan->context, &request, plan->target.format, &why);
+    if (plan->A->a.device == 0 && status == SPRY_OK) status = narrow_csr(plan, &request, &why);
     if (status == SPRY_OK) status = convert(plan, made, converter, &request, &why);
     spryi_matrix_release(request.csr);
     *done = status == SPRY_OK;
@@ -283,6 +315,7 @@ spry_status spryi_transpose_on_device(const spryi_plan *plan, spry_matrix **T, c
     spryi_plan_storage made = {0};
     bool done = false;
     *T = NULL;
+    in_columns.request.options.keep_value_type = true;
     in_columns.request.options.memory_limit_bytes = 0; /* the plan checks its limit when it builds its own storage */
     spry_status status = spryi_select_kernel(plan->request.device, &in_columns.target.kernel, in_columns.target.format,
                                              NULL, &request, NULL);
@@ -431,8 +464,8 @@ void spryi_discard_storage(const spryi_plan *plan, spryi_plan_storage *stored)
 }
 
 /*
- * Overwrites the plan's arrays on the device by those of `fresh`, a storage of the same structure on the host or the
- * device.
+ * Overwrites the plan's arrays on the device by those of `fresh`, a storage of the same structure and types on the host
+ * or the device.
  */
 static spry_status overwrite(const spryi_plan *plan, void *fresh, spryi_copy kind, spry_error *err)
 {
@@ -445,6 +478,55 @@ static spry_status overwrite(const spryi_plan *plan, void *fresh, spryi_copy kin
             SPRYI_OK_OR_RETURN(
                 d->ops->copy(d, *to[s].array, *from[s].array, from[s].count * from[s].item_bytes, kind, NULL, err));
     return d->ops->synchronize(d, NULL, err);
+}
+
+static void exchange(void *a, void *b, size_t bytes)
+{
+    for (size_t n = 0; n < bytes; n++) {
+        const char before = ((char *)a)[n];
+        ((char *)a)[n] = ((char *)b)[n];
+        ((char *)b)[n] = before;
+    }
+}
+
+static void replace_owned(spryi_plan_storage *of, const void *array, void *by)
+{
+    for (int n = 0; n < of->array_count; n++)
+        if (of->arrays[n] == array) {
+            of->arrays[n] = by;
+            return;
+        }
+}
+
+/*
+ * Replaces the plan's storage on the device by *fresh, a storage of the same structure, whose values have another type.
+ * Keeps all arrays but the values, since kernels may keep their addresses. Captured graphs keep the addresses of the
+ * values too.
+ */
+static spry_status exchange_values(spryi_plan *plan, spryi_plan_storage *fresh, spry_error *err)
+{
+    spryi_plan_storage *own = &plan->stored;
+    spryi_section from[SPRYI_MOST_SECTIONS], to[SPRYI_MOST_SECTIONS];
+    if (plan->is_captured)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "values",
+                          "values: not all are exact in %s, which captured graphs of the plan read: create plans for "
+                          "graphs with keep_value_type",
+                          spry_type_name(spryi_storage_arrays(own->storage)->value_type));
+    const int count = spryi_storage_device_sections(plan->target.format, fresh->storage, from);
+    spryi_storage_device_sections(plan->target.format, own->storage, to);
+    for (int s = 0; s < count; s++) {
+        if (!from[s].array || from[s].item_bytes != to[s].item_bytes) continue;
+        void *const kept = *to[s].array, *const other = *from[s].array;
+        replace_owned(own, kept, other);
+        replace_owned(fresh, other, kept);
+        *to[s].array = other;
+        *from[s].array = kept;
+    }
+    exchange(own->storage, fresh->storage, plan->target.format->layout.size);
+    exchange(own->arrays, fresh->arrays, sizeof own->arrays);
+    exchange(&own->array_count, &fresh->array_count, sizeof own->array_count);
+    own->widening = fresh->widening;
+    return SPRY_OK;
 }
 
 /* Returns whether the storage reads plan->A's own values. */
@@ -499,9 +581,14 @@ spry_status spryi_renew_storage(spryi_plan *plan, spry_error *err)
     if (borrows_values(plan)) return SPRY_OK;
     if (plan->stored.built_on_device) SPRYI_TRY(build_on_device(plan, &fresh, &done, err));
     if (!done) SPRYI_TRY(build(plan, &fresh, err));
+    const bool same_type = spryi_storage_arrays(fresh.storage)->value_type ==
+                           spryi_storage_arrays(plan->stored.storage)->value_type;
     /* The caller's streams and captured graphs use the addresses of the arrays, which must not change. */
-    if (plan->stored.on_device) {
+    if (plan->stored.on_device && same_type) {
         SPRYI_TRY(overwrite(plan, fresh.storage, done ? SPRYI_WITHIN_DEVICE : SPRYI_TO_DEVICE, err));
+    } else if (plan->stored.on_device) {
+        if (!done) SPRYI_TRY(copy_to_device(plan, &fresh, err));
+        SPRYI_TRY(exchange_values(plan, &fresh, err));
     } else {
         const spryi_plan_storage old = plan->stored;
         plan->stored = fresh;

@@ -448,6 +448,8 @@ spry_status spryi_run(const spryi_plan *plan, spry_vector into, const void *alph
     int previous;
     holding held = {0};
     SPRYI_OK_OR_RETURN(d->ops->enter(d, &previous, err));
+    if (plan->stored.widening > 0 && args.stream && d->ops->is_capturing && d->ops->is_capturing(args.stream))
+        *(_Atomic bool *)(uintptr_t)&plan->is_captured = true; /* changes despite const, like the lock */
     status = take_workspace(plan, &held, &args.workspace, err);
     const bool together = status == SPRY_OK && runs_together(plan, &args, &x, &y);
     if (together) status = run_together(plan, args, &x, &y, into.data, err);

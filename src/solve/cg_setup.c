@@ -303,7 +303,12 @@ static spry_status create_plan(spry_cg_plan *s, spry_spmv_plan **plan, spryi_sol
                                spry_type type, spry_error *err)
 {
     const bool asked = s->o.format || s->o.kernel;
-    if (*plan && s->refreshes && B == s->system.A) return spry_spmv_plan_update(*plan, NULL, err);
+    if (*plan && s->refreshes && B == s->system.A) {
+        spry_error why = SPRY_ERROR_INIT;
+        const spry_status status = spry_spmv_plan_update(*plan, NULL, &why);
+        /* SPRY_UNSUPPORTED: recorded rounds read narrow values, but the new values are wide */
+        if (status != SPRY_UNSUPPORTED) return status == SPRY_OK ? SPRY_OK : spryi_hand_on(err, &why);
+    }
     if (asked) names->format = s->o.format; /* includes the parameters */
     names->kernel = s->o.kernel;
     names->columns = s->o.count;

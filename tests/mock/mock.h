@@ -20,6 +20,7 @@ typedef struct mock_state {
     int64_t spgemm_bytes; /* bytes added to the workspace of each sparse product */
     int spgemm_fails;     /* 1: the numeric phase of sparse products fails */
     int converts;         /* 1: storages of formats are built on the device if possible */
+    int captures;         /* 1: all streams capture graphs */
     int absent;           /* 1: a new context finds no mock device */
     int records;          /* 1: the device can record iterations of a solver and repeat them */
 } mock_state;
@@ -27,6 +28,8 @@ extern mock_state mock;
 
 extern spryi_driver mock_driver; /* tests may change its start_us */
 extern const spryi_device_ops mock_ops;
+spry_status mock_summarize_rows(const spryi_device *device, spryi_row_summary *summary, const spry_arrays *csr,
+                                int checked, spry_error *err);
 extern const struct spryi_spgemm_functions mock_spgemm;
 extern const spryi_matrix_functions mock_matrix;
 extern const struct spryi_spgemm_device_phases mock_spgemm_phases;

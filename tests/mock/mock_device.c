@@ -153,8 +153,8 @@ static spry_status copy(const spryi_device *device, void *to, const void *from, 
     return SPRY_OK;
 }
 
-static spry_status summarize_rows(const spryi_device *device, spryi_row_summary *summary, const spry_arrays *csr,
-                                  int checked, spry_error *err)
+spry_status mock_summarize_rows(const spryi_device *device, spryi_row_summary *summary, const spry_arrays *csr,
+                                int checked, spry_error *err)
 {
     (void)device, (void)err;
     *summary = (spryi_row_summary){.sound = 1};
@@ -441,6 +441,7 @@ static spry_status start_product(const spryi_format *format, const spryi_run_arg
         return start_product(spryi_find_format(#name_), args, SPRY_TRANSPOSE);                                         \
     }                                                                                                                  \
     static const spryi_run_table table_##name_ = {{run_##name_, run_##name_, run_##name_},                             \
+                                                  {run_##name_, run_##name_, run_##name_},                             \
                                                   {run_##name_, run_##name_, run_##name_}};                            \
     static const spryi_run_table transposed_##name_ = {{run_transposed_##name_, run_transposed_##name_,                \
                                                         run_transposed_##name_},                                       \
@@ -452,6 +453,7 @@ static spry_status start_product(const spryi_format *format, const spryi_run_arg
                                                 .idea = "entry by entry",                                              \
                                                 .source = "tests",                                                     \
                                                 .pattern = pattern_,                                                   \
+                                                .narrows = 1,                                                          \
                                                 .spmv = &table_##name_,                                                \
                                                 .spmv_t = &transposed_##name_};
 EVERY_FORMAT(DEFINE_KERNEL)
@@ -521,6 +523,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     request.A = request.csr = A;
     request.cost = &c->cost;
     request.copied = 1;
+    request.narrow_type = 0; /* csr has the narrow values */
     SPRYI_TRY(spryi_storage_build(context_of_device, format, &built, &request, err));
     memcpy(c->storage, built, format->layout.size);
     c->cost.borrowed = 0; /* all arrays are allocated */
@@ -549,6 +552,12 @@ static const spryi_converter *find_converter(const spryi_device *device, const c
     return mock.converts && strcmp(format, "csr") != 0 ? &converter : NULL;
 }
 
+static bool is_capturing(void *stream)
+{
+    (void)stream;
+    return mock.captures;
+}
+
 /* ---- the driver ------------------------------------------------------------------------------------------ */
 
 const spryi_device_ops mock_ops = {.allocate = allocate,
@@ -557,7 +566,7 @@ const spryi_device_ops mock_ops = {.allocate = allocate,
                                    .release_in_order = release,
                                    .clear = clear_memory,
                                    .copy = copy,
-                                   .summarize_rows = summarize_rows,
+                                   .is_capturing = is_capturing,
                                    .gather = gather,
                                    .synchronize = synchronize,
                                    .finish = finish,

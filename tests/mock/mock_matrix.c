@@ -211,4 +211,5 @@ const spryi_matrix_functions mock_matrix = {.inspect = inspect,
                                             .add = add,
                                             .extract = extract,
                                             .scale = scale,
-                                            .diagonal = diagonal};
+                                            .diagonal = diagonal,
+                                            .summarize_rows = mock_summarize_rows};

@@ -340,4 +340,5 @@ static spry_status diagonal(const spryi_device *device, const spry_vector *d, co
 }
 
 const spryi_matrix_functions spry_cuda_matrix =
-    {spry_cuda_inspect_rows, spry_cuda_transpose_rows, spry_cuda_sort_rows, add, extract, scale, diagonal};
+    {spry_cuda_inspect_rows,  spry_cuda_transpose_rows, spry_cuda_sort_rows, add, extract, scale, diagonal,
+     spry_cuda_summarize_rows};

@@ -75,6 +75,13 @@ static spry_status synchronize(const spryi_device *device, void *stream, spry_er
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "synchronize");
 }
 
+static bool is_capturing(void *stream)
+{
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    const cudaError_t code = cudaStreamIsCapturing((cudaStream_t)stream, &status);
+    return code == cudaSuccess && status != cudaStreamCaptureStatusNone;
+}
+
 static spry_status finish(const spryi_device *device, spry_error *err)
 {
     device_scope scope(device->ordinal);
@@ -235,9 +242,9 @@ static spryi_device_ops build_ops(void)
     ops.release_in_order = spry_cuda_release_in_order;
     ops.clear = clear;
     ops.copy = copy;
-    ops.summarize_rows = spry_cuda_summarize_rows;
     ops.gather = spry_cuda_gather;
     ops.synchronize = synchronize;
+    ops.is_capturing = is_capturing;
     ops.finish = finish;
     ops.enter = enter;
     ops.leave = leave;
