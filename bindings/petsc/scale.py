@@ -394,7 +394,7 @@ def parse(arguments):
                                             "are a model, not measurements.")
     p.add_argument("what", nargs="?", choices=("tables", "validate", "counts", "write", "check"),
                    default="tables")
-    p.add_argument("--ranks", type=int, nargs="+", default=[1, 16, 64, 256, 1024], help="numbers of ranks")
+    p.add_argument("--ranks", type=int, nargs="+", default=[1, 64, 256, 1024], help="numbers of ranks")
     p.add_argument("--grid", type=grid_of, nargs="+", help="fixed grids (4096x4096 256x256x256)")
     p.add_argument("--per-rank", type=grid_of, nargs="+",
                    help="grids per rank, which grow with the number of ranks (512x512 64x64x64)")

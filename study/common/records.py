@@ -98,6 +98,7 @@ class Results:
         self.envelopes = envelopes
         records = [{**line["record"], "job": line["job"], "machine": line["machine"]["id"], "date": line["date"]}
                    for line in envelopes]
+        self.kinds = {line["machine"]["id"]: {**line["machine"], "id": None} for line in envelopes}
         self.records = [r for r in records if not r["job"].startswith(REPEAT)]
         self.repeats = [r for r in records if r["job"].startswith(REPEAT)]
         self.quick = any(line["quick"] for line in envelopes)
@@ -115,10 +116,10 @@ class Results:
         return [r for r in self.where(**wanted) if r.get("status") == "ok" and (r.get("mean_us") or 0) > 0]
 
     def repeated(self, field="mean_us", **wanted):
-        """Returns, in ascending order, larger time / smaller time of each case that two jobs measured on one machine.
-        wanted: as in where()."""
+        """Returns, in ascending order, larger time / smaller time of each case that two jobs measured on machines
+        with the same description. wanted: as in where()."""
         def key(r):
-            return (r["machine"], r["job"].removeprefix(REPEAT), *(r.get(name) for name in CASE))
+            return (str(self.kinds[r["machine"]]), r["job"].removeprefix(REPEAT), *(r.get(name) for name in CASE))
         first = {key(r): r[field] for r in self.timed(**wanted)}
         second = {key(r): r[field] for r in self.repeats if r.get("status") == "ok" and (r.get(field) or 0) > 0}
         return sorted(max(first[case], time) / min(first[case], time) for case, time in second.items() if case in first)

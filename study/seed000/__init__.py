@@ -11,7 +11,7 @@ ABOUT = ("Speed-ups are relative to the textbook CSR loop on one thread of the s
          "blocks: the author's program (gevtushenko/matrix_format_performance on GitHub) has 64, and results for 256 "
          "and 1024 are also given. SCOO's slices have the sizes of that program, and HYB its width: the mean row "
          "length and a fifth of the distance to the longest row. Results with the mean row length are also given. The "
-         "listings of COO and HYB add to y. New runs time them as y = A*x + y.")
+         "listings of COO and HYB add to y, and are timed as y = A*x + y.")
 
 WORDS = {
     "speed-up": "the time of the textbook CSR loop on one thread divided by the kernel's time.",

@@ -21,10 +21,6 @@ RULE = ("ratio of the arithmetic means, geometric mean of the ratios, and ratio 
         "margin of averages")
 
 
-CLEARING = ("the times of COO and HYB include a launch that clears y, which their listings do not have: to be measured "
-            "again")
-
-
 def order(types, ratios, expected):
     """Returns the verdict on triples of ratios, one for each type. expected: 1 if a type's ratios should exceed 1, -1
     if they should be below."""
@@ -44,9 +40,9 @@ def _kernel(kernels, name):
     return SHARED if name == "shared" else getattr(kernels, name)
 
 
-def _claim(report, types, item, text, names, judge, why, of_times=True):
+def _claim(report, types, item, text, names, judge, why):
     """Adds a claim. judge(kernels) returns the finding and its verdict. names: fields of Kernels that the claim
-    compares; without their times as printed the claim is omitted. of_times: the claim compares times."""
+    compares; without their times as printed the claim is omitted."""
     def measured(kernels):
         return all(_kernel(kernels, name) in s.kernels for name in names for s in types)
     if not measured(PRINTED):
@@ -57,8 +53,6 @@ def _claim(report, types, item, text, names, judge, why, of_times=True):
             other, its_verdict = judge(kernels)
             found += f". {label}: {its_verdict}, {other}"
     changed = any(_kernel(OURS, name) != _kernel(PRINTED, name) for name in names)
-    if of_times and any(_kernel(PRINTED, name) in s.clearing for name in names for s in types):
-        held, why = NOT_COMPARABLE, f"{CLEARING}; {why}"
     margins = (f"{s.margin:.2f} on a matrix, {s.margin_of_means:.2f} of averages" for s in types)
     report.claim(item, text, found, held, f"{why}; margin {_told(margins)}",
                  beside(judge(OURS) if changed and measured(OURS) else None))
@@ -161,7 +155,7 @@ def _ell(report, types):
                       "matrices with uneven rows" for half, share in zip(middle, shares)), verdict(max(middle) <= 0.5))
     _claim(report, types, "2.4", "the hybrid significantly reduces the number of padded elements", ("hyb", "ell"),
            judge_hybrid, f"matrices whose longest row has over {EVEN} times the mean row length; significantly: to at "
-           "most half of the bytes in the median", of_times=False)
+           "most half of the bytes in the median")
 
     def judge_padded(kernels):
         won = [[len(s.ahead(kernels.scalar, kernels.ell, part, s.margin)) for part in pair]

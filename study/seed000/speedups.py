@@ -44,9 +44,6 @@ class Speedups:
         self.kernels = list(dict.fromkeys(k for k, _ in self.times if k != measure.BASELINE))
         self.margin = results.margin(type=kind, device="cuda")
         self.margin_of_means = self._margin_of_means(results, kind)
-        # Kernels whose times include a launch that clears y, which their listings do not have.
-        self.clearing = {r["kernel"] for r in self.timed if r.get("op") == "spmv" and r["device"] == "cuda" and
-                         r["kernel"].split(":")[0] in measure.ADDING}
         # ELL's bytes give the longest row: ELL stores that number of slots (value and column) and about 4.1 bytes per
         # row.
         slot = 4 + (4 if kind == "f32" else 8)

@@ -5,8 +5,6 @@ from seed001 import suite
 
 NUMBERING = {"none": "as given", "rcm": "reordered", "bandk2": "reordered", "bandk3": "reordered"}
 NUMBERINGS = ("as given", "reordered", "better")
-WITHOUT_REPEATS = {"cpu": 1.7, "gpu": 1.05}  # margins on a matrix; equal cases of two old CPU jobs differed so much
-OWN_CSR5 = "csr5"  # this library's implementation of CSR5, only in old records
 
 
 def gflops(record):
@@ -32,8 +30,7 @@ class Rates:
     def __init__(self, results, kind, device):
         def mine(records, prefix):
             return [r for r in records if r["job"].startswith(prefix + device + ",") and r.get("type") == kind and
-                    r.get("status") == "ok" and (r.get("mean_us") or 0) > 0 and r["ordering"] in NUMBERING and
-                    r["kernel"] != OWN_CSR5 and not r["format"].startswith("csr4")]
+                    r.get("status") == "ok" and (r.get("mean_us") or 0) > 0 and r["ordering"] in NUMBERING]
         found = mine(results.records, "")
         self.kind, self.device = kind, device
         self.threads = max((r["threads"] for r in found), default=0)
@@ -43,8 +40,7 @@ class Rates:
             self._add(r)
         again = {key(r): gflops(r) for r in mine(results.repeats, REPEAT) if r["threads"] == self.threads}
         self.again = len({matrix for _, _, matrix in again})
-        self.margin = results.margin(type=kind, device="cpu" if device == "cpu" else "cuda") if again else \
-            WITHOUT_REPEATS[device]
+        self.margin = results.margin(type=kind, device="cpu" if device == "cpu" else "cuda")
         self.margin_of_means = self._margin_of_means(again)
 
     def _add(self, r):

@@ -4,7 +4,7 @@ import statistics
 from common import figures
 from common.numbers import geometric_mean, mean
 from seed001 import claims, printed, sizes, stages, suite
-from seed001.rates import NUMBERINGS, OWN_CSR5, Rates
+from seed001.rates import NUMBERINGS, Rates
 from seed001.names import cpu_series, gpu_series, title_of
 
 TYPES = (("f64", "double"), ("f32", "single"))
@@ -246,9 +246,7 @@ def show_device(report, results, kind, word, device):
 
 def show_scalability(report, results):
     """Adds figure 5: speed-up over MKL with one thread, for reordered matrices on which all kernels ran."""
-    mine = [r for r in results.timed(type="f64") if r["job"].startswith("threads,") and r["kernel"] != OWN_CSR5]
-    reordered = [r for r in mine if r["ordering"] != "none"]
-    order, mine = ("reordered: CSR-k by Band-k, others by RCM", reordered) if reordered else ("as given", mine)
+    mine = [r for r in results.timed(type="f64") if r["job"].startswith("threads,")]
     teams = sorted({r["threads"] for r in mine})
     names = list(dict.fromkeys(title_of(r) for r in mine))
     times = {(title_of(r), r["threads"], r["matrix"]): r["mean_us"] for r in mine}
@@ -261,11 +259,11 @@ def show_scalability(report, results):
     report.heading("Scalability")
     report.table("figure5", f"Figure 5: speed-up over {base} with {teams[0]} thread, f64",
                  ["threads"] + names, [[t] + [dict(found[name])[t] for name in names] for t in teams],
-                 f"Geometric mean over {len(ran)} matrices, {order}, on which all kernels ran with every number of "
-                 f"threads.", on="cpu", jobs="threads,")
+                 f"Geometric mean over {len(ran)} matrices on which all kernels ran with every number of threads. "
+                 "CSR-k is reordered by Band-k, others by RCM.", on="cpu", jobs="threads,")
     report.figure("figure5", "Figure 5: scalability", lambda axes: draw_scalability(axes, found, base, teams, len(ran)),
                   on="cpu", jobs="threads,")
-    claims.scalability(report, found, teams, base)
+    claims.scalability(report, found, teams, base, Rates(results, "f64", "cpu").margin_of_means)
 
 
 def draw_scalability(axes, found, base, teams, count):

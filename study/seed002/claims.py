@@ -249,7 +249,8 @@ class Improvements:
             "section 6", text, f"time of the kernels with parameters / time with the best setting: {found}",
             verdict(holds(gains)),
             f"Confirmed if over {self.margin:.3g} times as fast {why}. One of {len(settings)} settings is chosen in "
-            "one measurement and judged in another",
+            "one measurement and judged in another. The compared kernel has its time of the first if its times in the "
+            "other scatter by over half",
             f"{NAMES['gpu']}, sorted: {'; '.join(ours)}" if ours else "-")
 
     def together(self, kind, matrices):
@@ -274,7 +275,7 @@ class Improvements:
         self.claim("very sparse matrices: more than one row per block, if only touched entries are cleared",
                    (measure.TOUCHED_ROWS,), measure.SPARSE,
                    lambda gains: min(gains) > self.margin, "as with one row per block, on " + " ".join(measure.SPARSE),
-                   f"{measure.BASE}:reset=touched")
+                   measure.RESET)
         self.claim("tests may find a better balance of blocks and threads", BALANCE,
                    {**measure.EVEN, **measure.IRREGULAR, **measure.SPARSE},
                    lambda gains: 2 * sum(gain > self.margin for gain in gains) > len(gains), "on most matrices")

@@ -321,8 +321,10 @@ class Tables(unittest.TestCase):
         self.assertEqual(Results(first).margin(), 1.05)
         self.assertEqual(Results(first + again).margin(), 1.2)
         self.assertEqual(len(Results(first + again).records), 100)
-        elsewhere = [{**line, "machine": {**MACHINE, "id": "2"}} for line in again]
-        self.assertEqual(Results(first + elsewhere).margin(), 1.05)
+        alike = [{**line, "machine": {**MACHINE, "id": "2"}} for line in again]
+        self.assertEqual(Results(first + alike).margin(), 1.2)
+        other = [{**line, "machine": {**MACHINE, "id": "2", "processor": "other"}} for line in again]
+        self.assertEqual(Results(first + other).margin(), 1.05)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from support import envelopes_of, reports
 
 import seed002
 from common.records import REPEAT
-from seed002 import claims, measure, points
+from seed002 import claims, measure, points, show
 
 NONE = dict.fromkeys(("read", "convert", "count", "scan", "fill", "sort"))
 
@@ -150,6 +150,17 @@ class Verdicts(unittest.TestCase):
         found, _ = verdicts(as_the_seed_says(), every_way(20, 110))
         self.assertEqual(found[text], "refuted")
         self.assertEqual(verdicts(as_the_seed_says(), [])[0][text], "not comparable")
+
+    def test_a_compared_time_that_scatters_is_replaced(self):
+        records, again = ([record for record in every_way(20, 110)] for _ in range(2))
+        for record in again:
+            if record["kernel"] == measure.BASE:
+                record["time_us"] *= 3
+                record["spread_us"] = 0.6 * record["time_us"]
+        first, alone, replaced = (next(iter(show.all_ways(*every).values())).gain(measure.TOGETHER)
+                                  for every in ((records,), (again,), (again, records)))
+        self.assertGreater(alone, 2 * first)
+        self.assertEqual(replaced, first)
 
     def test_one_size_behind_refutes_all_cases(self):
         records = as_the_seed_says()
