@@ -18,10 +18,13 @@ static const char *const suites[][16] = {
     {"gen:rgg21p", "gen:grid7p"},
     {"gen:grid5", "gen:grid7", "gen:grid27s", "gen:fem3s", "gen:road", "gen:rgg20", "gen:rmat16", "gen:rmat17",
      "gen:rmat18", "G3_circuit", "cnr-2000", "Andrews", "cont-300_kkt", "soc-Slashdot0902"},
+    {"gen:grid7", "gen:grid7,distinct=4096", "gen:grid7,distinct=256", "gen:grid7,bits=24", "gen:grid27",
+     "gen:grid27,distinct=256", "gen:grid27,bits=24", "gen:fem3", "gen:fem3,distinct=256", "gen:fem3,bits=24",
+     "G3_circuit"},
     {"bcsstk17", "s3rmq4m1", "G3_circuit", "delaunay_n16", "cont-300_kkt"},
 };
-enum { UNSTRUCTURED = 4 };
-static const char suite_names[] = "mesh|scattered|shuffled|products|unstructured";
+enum { UNSTRUCTURED = 5 };
+static const char suite_names[] = "mesh|scattered|shuffled|products|values|unstructured";
 /* Generated matrices of "unstructured", which precede its real matrices. Names and order are those of suite.tsv. */
 static const char *const unstructured_names[] =
     {"p1_ball",          "p1_drilled",      "p1_box",           "p1_bracket",    "p2_ball",      "p2_pipe",

@@ -194,7 +194,7 @@ static int is_of_spgemm(const record *r)
 /* Prints the matrix and the operation. */
 static void print_head(FILE *out, const record *r)
 {
-    char text[1024], more[256] = "";
+    char text[1024], more[256] = "", values[64] = "";
     if (r->input.rows < 0) {
         fprintf(out, "%s\n", r->input.name);
         return;
@@ -205,8 +205,11 @@ static void print_head(FILE *out, const record *r)
     if (is_of_spgemm(r))
         snprintf(more, sizeof more, "; %s products, %s entries in C, %.2f to one", cli_count(r->product.products).s,
                  cli_count(r->product.nnz_c).s, r->product.compression);
-    snprintf(text, sizeof text, "%s x %s, %s entries, %s; %s%s, indices %s bits, %s%s", cli_count(r->input.rows).s,
-             cli_count(r->input.columns).s, cli_count(r->input.nnz).s, r->input.class_name,
+    if (r->input.distinct_values > 0)
+        snprintf(values, sizeof values, " with %s distinct value%s", cli_count(r->input.distinct_values).s,
+                 r->input.distinct_values == 1 ? "" : "s");
+    snprintf(text, sizeof text, "%s x %s, %s entries%s, %s; %s%s, indices %s bits, %s%s", cli_count(r->input.rows).s,
+             cli_count(r->input.columns).s, cli_count(r->input.nnz).s, values, r->input.class_name,
              is_of_spgemm(r) ? "squared" : r->op, more, r->input.index, r->input.type,
              is_of_solves(r)                      ? ""
              : strcmp(r->time.state, "cold") == 0 ? ", cold caches"

@@ -96,7 +96,9 @@ const cli_command cli_gen =
      .summary = "write a generated matrix, or list the generators",
      .usage = "NAME[,key=value...] -o OUT [OPTIONS] | --list",
      .about = "Writes a generated matrix as Matrix Market, or as a container. The same name and parameters\n"
-              "give the same matrix on every machine. Other commands generate it if their FILE is gen:NAME.",
+              "give the same matrix on every machine. Other commands generate it if their FILE is gen:NAME.\n"
+              "shuffle=SEED renumbers rows and columns. distinct=N gives N different values, and bits=B\n"
+              "values of B significant bits (24: exact in f32).",
      .examples = "  spry gen --list\n"
                  "  spry gen grid7,x=20,y=20,z=20 -o grid7.mtx.gz\n",
      .options = options,

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *const record_stage_names[RECORD_STAGES] = {"read", "convert", "count", "scan", "fill", "sort"};
@@ -14,6 +15,7 @@ void record_init(record *r)
                   .input.rows = -1,
                   .input.columns = -1,
                   .input.nnz = -1,
+                  .input.distinct_values = -1,
                   .input.twin = -1,
                   .method.threads = -1,
                   .method.peer = -1,
@@ -45,6 +47,28 @@ void record_init(record *r)
     for (int s = 0; s < RECORD_STAGES; s++) r->product.stages[s] = NAN;
 }
 
+/* Counts the values with different bits. Returns -1 if there are over 4096. */
+static int64_t count_distinct(const spry_arrays *a)
+{
+    enum { MOST = 4096, BITS = 14, SLOTS = 1 << BITS };
+    static const size_t sizes[] = {[SPRY_F32] = 4, [SPRY_F64] = 8, [SPRY_F16] = 2, [SPRY_BF16] = 2};
+    const size_t size = a->values && a->device == 0 ? sizes[a->value_type] : 0;
+    uint64_t *slots = size > 0 ? malloc(SLOTS * sizeof *slots) : NULL;
+    bool is_used[SLOTS] = {false};
+    int64_t count = 0;
+    for (int64_t k = 0; slots && k < a->nnz && count <= MOST; k++) {
+        uint64_t bits = 0;
+        memcpy(&bits, (const char *)a->values + (size_t)k * size, size);
+        uint64_t at = bits * UINT64_C(0x9E3779B97F4A7C15) >> (64 - BITS);
+        while (is_used[at] && slots[at] != bits) at = (at + 1) % SLOTS;
+        count += !is_used[at];
+        is_used[at] = true;
+        slots[at] = bits;
+    }
+    free(slots);
+    return slots && count <= MOST ? count : -1;
+}
+
 spry_status record_describe(record *r, const spry_matrix *A, spry_error *err)
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
@@ -55,6 +79,7 @@ spry_status record_describe(record *r, const spry_matrix *A, spry_error *err)
     r->input.rows = a.rows;
     r->input.columns = a.columns;
     r->input.nnz = a.nnz;
+    r->input.distinct_values = count_distinct(&a);
     r->input.class_name = row_length_class(&stats);
     r->input.type = spry_type_name(a.value_type);
     r->input.index = index_pair_name(&a);

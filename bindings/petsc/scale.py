@@ -427,7 +427,7 @@ def machine_of(o):
 
 def tables(machine, o):
     return {"fixed": table(machine, o.grid or FIXED, o.blocks, o.ranks, False),
-            "part": table(machine, o.per_rank or PER_RANK, o.blocks, o.ranks, True)}
+            "part": table(machine, o.per_rank or PER_RANK, o.blocks[-1:], o.ranks, True)}
 
 
 def page(write):

@@ -47,6 +47,8 @@ static const key_rule keys[SPRYI_KEYS] = {
     [SPRYI_KEY_LONGEST] = {"longest", 0, INT32_MAX, 0, 0},
     [SPRYI_KEY_SYMMETRY] = {"symmetry", 0, 100, 0, 0},
     [SPRYI_KEY_DIAGONAL] = {"diagonal", 0, 1, 0, 0},
+    [SPRYI_KEY_DISTINCT] = {"distinct", 0, INT32_MAX, 0, 0},
+    [SPRYI_KEY_BITS] = {"bits", 1, 53, 0, 0},
     [SPRYI_KEY_ORDER] = {"order", 0, 0, 0, 0},
     [SPRYI_KEY_KIND] = {"kind", 0, 0, 0, 0},
     [SPRYI_KEY_AX] = {"ax", 0, 0, 1e-30, 1e30},
@@ -188,6 +190,7 @@ static spry_status parse(spryi_generation *g, const char *spec, spry_error *err)
     if (!g->generator) return unknown_name(name, err);
 
     g->n[SPRYI_KEY_X] = g->n[SPRYI_KEY_Y] = g->n[SPRYI_KEY_Z] = g->n[SPRYI_KEY_DOF] = 1;
+    g->n[SPRYI_KEY_BITS] = 53;
     const char *parameters = g->generator->info.parameters;
     unsigned legal = 0, seen = 0;
     SPRYI_OK_OR_RETURN(set_keys(g, (text){parameters, strlen(parameters)}, ~0u, &legal, err));
@@ -422,8 +425,11 @@ static void draw_some_values(void *job, int64_t begin, int64_t end)
     SPRYI_DEFAULT_FLOATS;
     const build_job *j = job;
     const int weights = j->g->generator->kind->weights;
+    const double distinct = (double)j->g->n[SPRYI_KEY_DISTINCT], steps = (double)(1LL << j->g->n[SPRYI_KEY_BITS]);
     for (int64_t k = begin; k < end; k++) {
-        const double u = spryi_uniform(j->seed, (uint64_t)k + 1);
+        double u = spryi_uniform(j->seed, (uint64_t)k + 1);
+        if (distinct > 0) u = spryi_uniform(~j->seed, (uint64_t)(u * distinct));
+        u = (double)(int64_t)(u * steps) / steps;
         spryi_set_value(j->a->values, j->a->value_type, k, weights ? 1 - u : u - 0.5);
     }
 }

@@ -9,17 +9,21 @@
 static const struct {
     const char *name;
     char kind;
-} fields[] = {{"op", 'S'},         {"count", 'i'},       {"layout", 's'},        {"matrix", 'S'},
-              {"path", 's'},       {"rows", 'I'},        {"columns", 'I'},       {"nnz", 'I'},
-              {"class", 'S'},      {"twin", 'B'},        {"type", 'S'},          {"index", 'S'},
-              {"device", 'S'},     {"threads", 'I'},     {"format", 'S'},        {"kernel", 'S'},
-              {"ordering", 'S'},   {"peer", 'B'},        {"deterministic", 'b'}, {"setup_us", 'N'},
-              {"upload_us", 'N'},  {"baseline_us", 'n'}, {"predicted_us", 'n'},  {"update_us", 'n'},
-              {"break_even", 'i'}, {"policy", 's'},      {"disturbed", 'B'},     {"first_us", 'N'},
-              {"time_us", 'N'},    {"iterations", 'i'},  {"mean_us", 'N'},       {"min_us", 'N'},
-              {"spread_us", 'N'},  {"runs", 'I'},        {"state", 'S'},         {"gflops", 'N'},
-              {"gbps", 'N'},       {"copy_gbps", 'N'},   {"roof", 'N'},          {"bytes", 'i'},
-              {"max_error", 'N'},  {"status", 'S'},      {"reason", 's'}};
+} fields[] = {{"op", 'S'},         {"count", 'i'},         {"layout", 's'},
+              {"matrix", 'S'},     {"path", 's'},          {"rows", 'I'},
+              {"columns", 'I'},    {"nnz", 'I'},           {"distinct_values", 'i'},
+              {"class", 'S'},      {"twin", 'B'},          {"type", 'S'},
+              {"index", 'S'},      {"device", 'S'},        {"threads", 'I'},
+              {"format", 'S'},     {"kernel", 'S'},        {"ordering", 'S'},
+              {"peer", 'B'},       {"deterministic", 'b'}, {"setup_us", 'N'},
+              {"upload_us", 'N'},  {"baseline_us", 'n'},   {"predicted_us", 'n'},
+              {"update_us", 'n'},  {"break_even", 'i'},    {"policy", 's'},
+              {"disturbed", 'B'},  {"first_us", 'N'},      {"time_us", 'N'},
+              {"iterations", 'i'}, {"mean_us", 'N'},       {"min_us", 'N'},
+              {"spread_us", 'N'},  {"runs", 'I'},          {"state", 'S'},
+              {"gflops", 'N'},     {"gbps", 'N'},          {"copy_gbps", 'N'},
+              {"roof", 'N'},       {"bytes", 'i'},         {"max_error", 'N'},
+              {"status", 'S'},     {"reason", 's'}};
 enum { FIELDS = sizeof fields / sizeof *fields };
 
 const char *text_of(const cJSON *record, const char *name)

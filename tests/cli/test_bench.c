@@ -236,7 +236,7 @@ static void suites(void **state)
 {
     expect("bench $D/small.mtx --kernels csr_portable_cpu --device cuda", 2, NULL, "none of --kernels runs");
     expect("bench --suite mash", 2, NULL,
-           "--suite is 'mash', expected one of: mesh, scattered, shuffled, products, unstructured");
+           "--suite is 'mash', expected one of: mesh, scattered, shuffled, products, values, unstructured");
     static const char *const studies[][2] = {{"seed000", "000"}, {"csrk64", "001"}, {"spgemm002", "002"}};
     for (int s = 0; s < 3; s++) {
         char command[64], message[64];

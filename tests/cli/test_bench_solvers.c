@@ -280,7 +280,8 @@ static void tables(void **state)
     setenv("SPRY_PEER_DIR", path, 1);
     outcome o = spry("bench " SYSTEM " --op cg --device cpu --formats csr --peers --kernels cg_right --runs 2");
     assert_int_equal(o.status, 0);
-    assert_non_null(strstr(o.out, "600 x 600, 2 900 entries, regular; cg, indices 32/32 bits, f64\n"));
+    assert_non_null(
+        strstr(o.out, "600 x 600, 2 900 entries with 2 distinct values, regular; cg, indices 32/32 bits, f64\n"));
     assert_non_null(strstr(o.out, "time us  vs peer  iterations"));
     assert_non_null(strstr(o.out, "\n  * "));
     assert_non_null(strstr(o.out, "time: of an iteration, the mean over a solve"));

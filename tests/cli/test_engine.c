@@ -173,7 +173,7 @@ static void records(void **state)
     record_init(&r);
     cJSON *o = cJSON_CreateObject();
     assert_true(cli_json_record(o, &r));
-    assert_int_equal(cJSON_GetArraySize(o), 43);
+    assert_int_equal(cJSON_GetArraySize(o), 44);
     const cJSON *item;
     cJSON_ArrayForEach(item, o)
     {

@@ -196,6 +196,43 @@ static int makes_a_graph(const spry_generator_info *info)
     return found;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void few_values(void **state)
+{
+    static const struct {
+        const char *spec;
+        int distinct; /* 0: all differ */
+        int bits;
+    } cases[] = {{"dense,rows=60,cols=60", 0, 53},
+                 {"dense,rows=60,cols=60,distinct=7", 7, 53},
+                 {"dense,rows=60,cols=60,distinct=1", 1, 53},
+                 {"dense,rows=60,cols=60,bits=24", 0, 24},
+                 {"dense,rows=60,cols=60,bits=3", 8, 3},
+                 {"rmat,scale=9,distinct=5,bits=8", 5, 8}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        spry_matrix *A = test_generate(*state, cases[c].spec, NULL);
+        spry_arrays a = arrays_of(A);
+        double *values = malloc((size_t)a.nnz * sizeof *values);
+        assert_non_null(values);
+        for (int64_t k = 0; k < a.nnz; k++) values[k] = test_value(&a, k);
+        qsort(values, (size_t)a.nnz, sizeof *values, by_number);
+        int64_t distinct = 1;
+        for (int64_t k = 0; k < a.nnz; k++) {
+            const double steps = values[k] * (double)(1LL << cases[c].bits);
+            assert_true(steps == (double)(int64_t)steps);
+            distinct += k > 0 && values[k] != values[k - 1];
+        }
+        assert_int_equal(distinct, cases[c].distinct > 0 ? cases[c].distinct : a.nnz);
+        free(values);
+        spry_matrix_destroy(A);
+    }
+}
+
 /*
  * Asserts that graphs have values above 0 and at most 1, for any order of the nodes. Other matrices with 40 or more
  * entries must have a value outside this range.
@@ -512,6 +549,7 @@ int main(void)
         cmocka_unit_test(relabelling_keeps_given_values),
         cmocka_unit_test(random_density),
         cmocka_unit_test(each_generator_is_sound),
+        cmocka_unit_test(few_values),
         cmocka_unit_test(graphs_have_weights),
 #ifdef SPRY_STUDIES
         cmocka_unit_test(twins_of_any_size),
