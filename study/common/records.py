@@ -117,11 +117,14 @@ class Results:
 
     def repeated(self, field="mean_us", **wanted):
         """Returns, in ascending order, larger time / smaller time of each case that two jobs measured on machines
-        with the same description. wanted: as in where()."""
+        with the same description. field: a name, or a function of a record. wanted: as in where()."""
+        def value(r):
+            return field(r) if callable(field) else r[field]
+
         def key(r):
             return (str(self.kinds[r["machine"]]), r["job"].removeprefix(REPEAT), *(r.get(name) for name in CASE))
-        first = {key(r): r[field] for r in self.timed(**wanted)}
-        second = {key(r): r[field] for r in self.repeats if r.get("status") == "ok" and (r.get(field) or 0) > 0}
+        first = {key(r): value(r) for r in self.timed(**wanted)}
+        second = {key(r): value(r) for r in self.repeats if r.get("status") == "ok" and (r.get("mean_us") or 0) > 0}
         return sorted(max(first[case], time) / min(first[case], time) for case, time in second.items() if case in first)
 
     def margin(self, least=1.05, **wanted):

@@ -193,7 +193,7 @@ def show_spread(report, rates, what):
 
 def show_choice_of_k(report, rates, series, what):
     """Adds matrices on which CSR-2 is faster or slower than CSR-3 by more than the margin."""
-    labels = {2: "CSR-2", 3: "CSR-3"} if rates.device == "cpu" else {2: "csr2", 3: "csr3"}
+    labels = {2: "CSR-2", 3: "CSR-3"}
     labels = {k: name for k, name in labels.items() if name in rates.labels}
     shared = rates.common(list(labels.values()))
     if 2 not in labels or len(labels) < 2 or not shared:

@@ -235,8 +235,16 @@ class Improvements:
                 found[matrix] = self.again[matrix].gain(setting, over), setting.removeprefix(measure.BASE + ":")
         return {matrix: pair for matrix, pair in found.items() if pair[0]}
 
+    def all_gain(self, gains):
+        return beyond([(None, gain) for gain in gains], 1, self.margin)
+
+    def most_gain(self, gains):
+        if 2 * sum(gain > self.margin for gain in gains) > len(gains):
+            return CONFIRMED
+        return NOT_COMPARABLE if 2 * sum(gain * self.margin >= 1 for gain in gains) > len(gains) else REFUTED
+
     def claim(self, text, kinds, judged, holds, why, over=measure.BASE):
-        """Adds a claim, confirmed if holds(gains of the matrices in `judged`) is true."""
+        """Adds a claim. holds(gains of the matrices in `judged`) returns the verdict."""
         settings = [f"{measure.BASE}:{s}" for kind in kinds for s in measure.WAYS[kind] if not s.startswith("rows=1:")]
         best = self.best(settings, over)
         gains = [best[m][0] for m in best if m in judged]
@@ -247,7 +255,7 @@ class Improvements:
         found = "; ".join(f"{matrix}: {gain:.2f} ({setting})" for matrix, (gain, setting) in best.items())
         self.report.claim(
             "section 6", text, f"time of the kernels with parameters / time with the best setting: {found}",
-            verdict(holds(gains)),
+            holds(gains),
             f"Confirmed if over {self.margin:.3g} times as fast {why}. One of {len(settings)} settings is chosen in "
             "one measurement and judged in another. The compared kernel has its time of the first if its times in the "
             "other scatter by over half",
@@ -271,16 +279,16 @@ class Improvements:
 
     def add(self):
         self.claim("very sparse matrices: more than one row per block reduces idle threads", ROWS_A_BLOCK,
-                   measure.SPARSE, lambda gains: min(gains) > self.margin, "on " + " ".join(measure.SPARSE))
+                   measure.SPARSE, self.all_gain, "on " + " ".join(measure.SPARSE))
         self.claim("very sparse matrices: more than one row per block, if only touched entries are cleared",
                    (measure.TOUCHED_ROWS,), measure.SPARSE,
-                   lambda gains: min(gains) > self.margin, "as with one row per block, on " + " ".join(measure.SPARSE),
+                   self.all_gain, "as with one row per block, on " + " ".join(measure.SPARSE),
                    measure.RESET)
         self.claim("tests may find a better balance of blocks and threads", BALANCE,
                    {**measure.EVEN, **measure.IRREGULAR, **measure.SPARSE},
-                   lambda gains: 2 * sum(gain > self.margin for gain in gains) > len(gains), "on most matrices")
+                   self.most_gain, "on most matrices")
         self.claim("rows claimed when blocks become free improve non-uniform matrices", ("rows claimed at a time",),
-                   measure.IRREGULAR, lambda gains: min(gains) > self.margin, "on each irregular matrix")
+                   measure.IRREGULAR, self.all_gain, "on each irregular matrix")
         self.together("large and sparse", measure.SPARSE)
         self.together("other", {**measure.EVEN, **measure.IRREGULAR})
 

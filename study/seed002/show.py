@@ -343,7 +343,7 @@ def margins(results):
     """Returns the margins of products and of improvements."""
     jobs = {record["job"] for record in results.records}
     ways = {job for job in jobs if job.startswith("ways ")}
-    return [results.margin(field="time_us", format="csr", job=names) for names in (jobs - ways, ways)]
+    return [results.margin(field=without_sort, format="csr", job=names) for names in (jobs - ways, ways)]
 
 
 def report(results, out):

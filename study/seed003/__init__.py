@@ -3,7 +3,7 @@ import sys
 
 from common import machine
 from common.jobs import Job, repeat
-from common.report import NOT_COMPARABLE, beside, runs_of, verdict
+from common.report import NOT_COMPARABLE, beside, both, by_margin, runs_of, verdict
 from seed003 import pagerank, rows
 
 TITLE = "Seed 003: CUDA Kernels for SpMV (Meister 2013)"
@@ -252,7 +252,7 @@ def judge_long_rows(products, vector, which=""):
              if length >= rows.WARP]
     told = ", ".join(f"{ratio:.2f} on rows of {length}" for length, ratio in found)
     return found and (f"{which}time of scalar / time of vector, f32: {told}",
-                      verdict(all(ratio > products.margin for _, ratio in found)))
+                      both(*(by_margin([ratio], products.margin) for _, ratio in found)))
 
 
 def pairs_of(products):

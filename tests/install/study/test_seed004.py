@@ -94,12 +94,6 @@ class Leaves(unittest.TestCase):
         self.assertIn("6 to 6 times the time of segmented sums on the 1 matrices", claim.found)
         self.assertTrue(claim.ours.startswith("confirmed: by segmented sums 1.10"))
 
-    def test_atomics_are_required_where_no_kernel_does_without(self):
-        atomic = {"csr": 10, "coo": 3}
-        self.assertEqual(self.verdicts(atomic, "csr", ours={"csr": 10})["requires atomic operations"], "confirmed")
-        without = product("lecture", "coo_segmented_cuda", 2, kind="leaf", deterministic=True)
-        self.assertEqual(self.verdicts(atomic, "csr", [without])["requires atomic operations"], "refuted")
-
     def test_cusparse_is_judged_by_equal_numbers(self):
         """The default against the tree's leaf, the fastest algorithm against the fastest leaf."""
         text = "Using library? cuSPARSE: production code, optimized kernels"
