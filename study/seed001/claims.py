@@ -296,7 +296,6 @@ def choice_of_k(report, rates, series, labels, shared, what):
 # ---- figure 5 ---------------------------------------------------------------------------------------------------
 
 
-
 def within(values, least, most, margin):
     """Returns the verdict for values that should lie within limits; not comparable if a value that differs from a limit
     by less than the margin decides."""
