@@ -29,8 +29,8 @@ typedef struct record_input {
     const char *path; /* "gen:..." or a file; NULL: not known */
     int64_t rows, columns, nnz;
     int64_t distinct_values; /* values with different bits; -1: over 4096, no values, or not in host memory */
-    const char *class_name; /* "regular", "irregular" or "" */
-    int twin;               /* 1: generated in place of a real matrix */
+    const char *class_name;  /* "regular", "irregular" or "" */
+    int twin;                /* 1: generated in place of a real matrix */
     const char *type, *index;
 } record_input;
 

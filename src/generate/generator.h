@@ -38,7 +38,7 @@ typedef enum spryi_key {
     SPRYI_KEY_DIAGONAL,
     SPRYI_KEY_DISTINCT, /* number of distinct random values; 0: no limit */
     SPRYI_KEY_BITS,     /* significant bits of random values */
-    SPRYI_KEY_ORDER, /* the next two are words */
+    SPRYI_KEY_ORDER,    /* the next two are words */
     SPRYI_KEY_KIND,
     SPRYI_KEY_AX, /* the next keys are real numbers */
     SPRYI_KEY_AY,
