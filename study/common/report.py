@@ -6,7 +6,7 @@ import re
 import statistics
 from collections import namedtuple
 
-from common import figures, words
+from common import figures, machine, words
 from common.figures import can_draw
 from common.records import Results
 
@@ -202,7 +202,7 @@ def write(options, study, envelopes, out):
     results = Results(envelopes)
     report = Report(options, results, out)
     if not envelopes:
-        return [], ["nothing was measured"]
+        return [], ["nothing was measured" + ("" if machine.describe()["gpu"] else ": this machine has no GPU")]
     study.report(results, report)
     text = [f"# {study.TITLE}"]
     if results.quick:

@@ -338,8 +338,8 @@ def answer_on_matrices(both):
         ratios = [r for r in (both[kind].ratio(n, rows.SCALAR, rows.SHARED) for n in both[kind].names) if r]
         length, margin = crossing(both[kind]), both[kind].margin
         found.append(f"{kind}: vector is faster on {sum(r > margin for r in ratios)} of {len(ratios)} matrices, by "
-                     f"more than the margin of {margin:.2f}; on bands " +
-                     (f"from {length} entries per row on" if length else "of no length"))
+                     f"more than the margin of {margin:.2f}; on " +
+                     (f"bands from {length} entries per row on" if length else "no bands"))
     return "; ".join(found) or "not measured"
 
 
