@@ -194,7 +194,7 @@ static int is_of_spgemm(const record *r)
 /* Prints the matrix and the operation. */
 static void print_head(FILE *out, const record *r)
 {
-    char text[1024], more[256] = "", values[64] = "";
+    char text[1024], more[256] = "", values[80] = "";
     if (r->input.rows < 0) {
         fprintf(out, "%s\n", r->input.name);
         return;
