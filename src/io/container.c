@@ -1,7 +1,6 @@
 /*
  * Containers (container.h). A reader maps the file, verifies every byte and leaves the arrays in the mapping.
- * Containers from pipes or from memory are copied. A writer computes the hashes first, because the head is first in the
- * file.
+ * Containers from pipes or from memory are copied. A writer computes the hashes first, since the head precedes them.
  */
 #include "io/container.h"
 
@@ -561,14 +560,12 @@ static spry_status verify_storage(const opened *file, spry_error *err)
     return verify(file->context, file->name, &file->head, parts, count, NULL, err);
 }
 
-/*
- * Returns whether the head's value type is the storage's type, or SPRY_PATTERN if the storage represents a
- * pattern by values of 1.
- */
+/* Returns whether the head's value type suits the storage's (container.h). */
 static bool is_type_of(const spryi_container_head *h, const spry_arrays *a)
 {
-    int ones = h->version >= SPRYI_CONTAINER_ONES && h->kind.value_type == SPRY_PATTERN;
-    return ones || a->value_type == (spry_type)h->kind.value_type;
+    const spry_type type = (spry_type)h->kind.value_type;
+    if (h->version >= SPRYI_CONTAINER_ONES && type == SPRY_PATTERN) return true;
+    return a->value_type == type || (h->version >= SPRYI_CONTAINER_NARROW && spryi_is_narrower(a->value_type, type));
 }
 
 /* Sets the parameters from the head, unless they are invalid. */
@@ -623,6 +620,7 @@ static spry_status read_storage(opened *file, spry_matrix **A, const spryi_forma
     SPRYI_TRY(spryi_matrix_of_storage(file->context, &made, &stored, (spry_symmetry)h->kind.symmetry,
                                       (spryi_field)h->kind.field, err));
     stored.storage = NULL;
+    if (h->kind.value_type != SPRY_PATTERN) made->a.value_type = (spry_type)h->kind.value_type; /* may be wider */
     give_bytes(file, made);
     if (h->kind.value_type == SPRY_PATTERN && made->a.value_type != SPRY_PATTERN) SPRYI_TRY(read_ones(&made, err));
     *A = made;
@@ -739,6 +737,7 @@ static spry_status build(spry_context *context, content *c, const spry_matrix *A
     SPRYI_TRY(spryi_check_stores(c->format, request.value_type, err));
     memcpy(request.parameters, parameters, sizeof request.parameters);
     if (!c->format->takes_any_layout) SPRYI_TRY(spryi_matrix_as_csr(context, &request.csr, A, request.value_type, err));
+    if (request.csr) request.narrow_type = spryi_narrow_type(&request.csr->a, options.vector_type);
     SPRYI_TRY(spryi_storage_build(context, c->format, &c->storage, &request, err));
     memcpy(c->parameters, cost.parameters, sizeof c->parameters);
 done:
@@ -813,17 +812,19 @@ static spry_status build_head(spryi_container_head *head, const content *c, cons
                               const spryi_container_part *parts, int count, spry_error *err)
 {
     const spry_arrays *a = c->storage ? spryi_storage_arrays(c->storage) : c->converted ? &c->converted->a : &A->a;
-    int ones = c->storage && A->a.value_type == SPRY_PATTERN && a->value_type != SPRY_PATTERN;
+    const bool ones = c->storage && A->a.value_type == SPRY_PATTERN && a->value_type != SPRY_PATTERN;
+    const bool narrow = c->storage && spryi_is_narrower(a->value_type, A->a.value_type);
     *head = (spryi_container_head){
-        .version = A->index_base == 0 ? SPRYI_CONTAINER_BASE_0
-                   : ones             ? SPRYI_CONTAINER_ONES
-                                      : SPRYI_CONTAINER_FIRST,
+        .version = narrow               ? SPRYI_CONTAINER_NARROW
+                   : A->index_base == 0 ? SPRYI_CONTAINER_BASE_0
+                   : ones               ? SPRYI_CONTAINER_ONES
+                                        : SPRYI_CONTAINER_FIRST,
         .kind.counts_from_0 = A->index_base == 0,
         .head_bytes = SPRYI_CONTAINER_HEAD,
         .rows = A->a.rows,
         .cols = A->a.columns,
         .nnz = A->a.nnz,
-        .kind.value_type = (uint8_t)(ones ? SPRY_PATTERN : a->value_type),
+        .kind.value_type = (uint8_t)(ones || narrow ? A->a.value_type : a->value_type),
         .kind.offset_type = (uint8_t)a->offset_type,
         .kind.index_type = (uint8_t)a->index_type,
         .kind.sorted = c->storage ? SPRY_NOT_KNOWN : (uint8_t)a->sorted,

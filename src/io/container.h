@@ -22,6 +22,9 @@
  * value 1 for each entry of a pattern. Such a file has version 2, and the reader drops the values. If the format has
  * added duplicates, as bsr does, some values are not 1. The reader then keeps the values, because products need them.
  *
+ * A format may store values in a narrower type in which all are exact (matrix/matrix_narrow.c). Such a file has
+ * version 4. The storage states its own type.
+ *
  * Indices in a file always count from 0. The field counts_from_0 states whether messages about the matrix count from 0
  * or from 1 (spry_source_info.index_base).
  */
@@ -32,10 +35,11 @@
 #include "spry/io.h"
 
 enum {
-    SPRYI_CONTAINER_VERSION = 3, /* version of this library's newest files; readers reject later versions */
+    SPRYI_CONTAINER_VERSION = 4, /* version of this library's newest files; readers reject later versions */
     SPRYI_CONTAINER_FIRST = 1,   /* version of files that use nothing that later versions added */
     SPRYI_CONTAINER_ONES = 2,    /* first version in which stored values of 1 may represent a pattern */
     SPRYI_CONTAINER_BASE_0 = 3,  /* first version in which messages about a matrix may count from 0 */
+    SPRYI_CONTAINER_NARROW = 4,  /* first version in which stored values may have a narrower type than the matrix */
     SPRYI_CONTAINER_ALIGNMENT = 4096,
     SPRYI_CONTAINER_HEAD = 4096,
     SPRYI_CONTAINER_CHUNK = 256 << 10,

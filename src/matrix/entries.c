@@ -33,6 +33,19 @@ spry_status spryi_matrix_of_storage(spry_context *context, spry_matrix **A, cons
     return SPRY_OK;
 }
 
+/* Replaces *A by a matrix with values of a wider type. Releases *A in any case. */
+static spry_status widen(spry_matrix **A, spry_type type, spry_error *err)
+{
+    spry_matrix *wide = NULL;
+    spry_matrix_options o = SPRY_INIT(spry_matrix_options);
+    o.value_type = type;
+    o.keep_duplicates = true;
+    const spry_status status = spry_matrix_convert((*A)->context, &wide, NULL, *A, &o, err);
+    spryi_matrix_release(*A);
+    *A = wide;
+    return status;
+}
+
 /*
  * Converts a container's storage to CSR. Checks that columns are in order: formats do not record the order, and a file
  * may state it wrongly.
@@ -41,6 +54,7 @@ static spry_status build_csr(const spry_matrix *A, spry_matrix **csr, spry_error
 {
     spry_matrix *made = NULL;
     SPRYI_OK_OR_RETURN(A->stored->format->to_csr(A->context, &made, A->stored->storage, err));
+    if (spryi_is_narrower(made->a.value_type, A->a.value_type)) SPRYI_OK_OR_RETURN(widen(&made, A->a.value_type, err));
     made->a.sorted = made->a.unique = SPRY_NOT_KNOWN;
     spry_status status = spry_matrix_check(made, NULL, SPRY_CHECK_ALL, err);
     if (status != SPRY_OK) {

@@ -107,6 +107,9 @@ spry_status spryi_matrix_with_own_values(spry_matrix **made, const spry_matrix *
  */
 spry_type spryi_narrow_type(const spry_arrays *a, spry_type vector_type);
 
+/* Returns whether values of the type `wide` may be stored in the type `narrow` if all are exact. */
+bool spryi_is_narrower(spry_type narrow, spry_type wide);
+
 /*
  * Creates a matrix with A's structure, which it keeps alive, and its values in a narrower type. Sets *made to A itself,
  * retained, if `narrow` is 0 or a value would change. A is in host memory.

@@ -177,8 +177,9 @@ spryi_run_fn spryi_run_of(const spryi_plan *plan, const spry_arrays *stored)
 static bool reads_stored(const spryi_plan *plan)
 {
     const spry_matrix *A = plan->A;
-    return A->stored && A->stored->format == plan->target.format && plan->target.value_type == A->a.value_type &&
-           spryi_run_of(plan, &A->a);
+    if (!A->stored || A->stored->format != plan->target.format) return false;
+    return plan->target.value_type == A->a.value_type && spryi_run_of(plan, &A->a) &&
+           spryi_run_of(plan, spryi_storage_arrays(A->stored->storage));
 }
 
 spry_status spryi_take_entries(spryi_plan *plan, spry_error *err)

@@ -145,7 +145,7 @@ class Report:
         """
         if verdict not in (CONFIRMED, REFUTED, NOT_COMPARABLE, VARIANT):
             self.problem(f"claim {item}: verdict '{verdict}'")
-        if verdict == VARIANT and not (why and ours.startswith((CONFIRMED, REFUTED))):
+        if verdict == VARIANT and not (why and ours.startswith((CONFIRMED, REFUTED, NOT_COMPARABLE))):
             self.problem(f"claim {item}: no reason, or no verdict of the variant")
         if self.results.quick:
             verdict, why = NOT_COMPARABLE, "a quick run measures nothing"

@@ -406,7 +406,7 @@ typedef struct forgery {
 #define ODD "x: head is invalid: "
 
 static const forgery forgeries[] = {
-    {SPRY_CSR, HEAD(version), 4, "x: made by a newer version: container version 4, this library reads up to 3"},
+    {SPRY_CSR, HEAD(version), 5, "x: made by a newer version: container version 5, this library reads up to 4"},
     {SPRY_CSR, HEAD(version), 0, ODD "version or size of the head"},
     {SPRY_CSR, HEAD(head_bytes), 8192, ODD "version or size of the head"},
     {SPRY_CSR, HEAD(chunk_bytes), 4096, ODD "size of the chunks"},
@@ -555,6 +555,48 @@ static void test_pattern_values(void **state)
     spry_context_destroy(context);
 }
 
+/* A container keeps values in a narrower type, and the matrix has its own type. */
+static void test_narrow_values(void **state)
+{
+    static const char *const formats[] = {"packed", "sell", "bsr:block=3", "ell"};
+    spry_context *context = context_of(2);
+    spry_matrix *A = generate_matrix(context, "fem3,x=11,y=11,z=12,bits=24");
+    const spry_arrays a = arrays_of(A);
+    double *x = malloc((size_t)a.columns * 8), *y[2] = {malloc((size_t)a.rows * 8), malloc((size_t)a.rows * 8)};
+    for (int64_t j = 0; j < a.columns; j++) x[j] = 1 / (double)(j + 3);
+    for (int f = 0; f < 4; f++) {
+        const char *path = temporary_path("narrow.spry");
+        write_to(A, path, formats[f]);
+        spry_matrix *B = read_from(context, path, NULL);
+        const bool narrow = f < 3;
+        assert_int_equal(arrays_of(B).value_type, SPRY_F64);
+        spry_arrays entries = arrays_of(B);
+        assert_same_arrays(&a, &entries);
+        for (int p = 0; p < 2; p++) { /* a plan of the container, and one that keeps the type */
+            spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+            o.format = p ? formats[f] : NULL;
+            o.keep_value_type = p;
+            spry_spmv_plan *plan = create_plan(context, p ? A : B, &o);
+            assert_int_equal(plan_info(plan).value_type, narrow && p == 0 ? SPRY_F32 : SPRY_F64);
+            MUST(spry_spmv_plan_run(plan, spry_vector_f64(y[p], a.rows), NULL,
+                                    spry_vector_as_const(spry_vector_f64(x, a.columns)), NULL, NULL, err));
+            spry_spmv_plan_destroy(plan);
+        }
+        assert_memory_equal(y[0], y[1], (size_t)a.rows * 8);
+        write_to(B, path, formats[f]); /* again, from the storage */
+        spry_matrix *C = read_from(context, path, NULL);
+        spry_arrays again = arrays_of(C);
+        assert_same_arrays(&a, &again);
+        spry_matrix_destroy(C);
+        spry_matrix_destroy(B);
+        assert_int_equal(0, unlink(path));
+    }
+    spry_matrix_destroy(A);
+    free(x), free(y[0]), free(y[1]);
+    assert_int_equal(0, context_bytes(context));
+    spry_context_destroy(context);
+}
+
 static void test_foreign(void **state)
 {
     static const unsigned char other[] = {0x89, 'P', 'I', 'G', '\r', '\n', 0x1a, '\n', 0, 0, 0, 13};
@@ -577,11 +619,11 @@ static void test_foreign(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_large),    cmocka_unit_test(test_field),
-        cmocka_unit_test(test_formats),        cmocka_unit_test(test_types),    cmocka_unit_test(test_plan),
-        cmocka_unit_test(test_options),        cmocka_unit_test(test_lengths),  cmocka_unit_test(test_forgeries),
-        cmocka_unit_test(test_flipped_bytes),  cmocka_unit_test(test_unsorted), cmocka_unit_test(test_foreign),
-        cmocka_unit_test(test_pattern_values),
+        cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_large),         cmocka_unit_test(test_field),
+        cmocka_unit_test(test_formats),        cmocka_unit_test(test_types),         cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_options),        cmocka_unit_test(test_lengths),       cmocka_unit_test(test_forgeries),
+        cmocka_unit_test(test_flipped_bytes),  cmocka_unit_test(test_unsorted),      cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_pattern_values), cmocka_unit_test(test_narrow_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -354,7 +354,11 @@ SPRYI_INLINE void SPRY_FNJ(shared_groups)(const spryi_csr_job *job, int64_t begi
 
 static void SPRY_FNJ(shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group)
 {
+#if SPRY_IS_MIXED && SPRY_J_IS_64 /* one copy for all group sizes: a copy for each would take 33 KB */
+    SPRY_FNJ(shared_groups)(job, begin, end, group);
+#else
     SPRYI_BY_GROUP(group, SPRY_FNJ(shared_groups), job, begin, end)
+#endif
     if (job->stream_y) _mm_sfence();
 }
 
