@@ -344,7 +344,9 @@ static void print_prediction(const record *r)
     char pays[64];
     if (isnan(r->cost.predicted_us)) return;
     snprintf(pays, sizeof pays, r->cost.break_even < 0 ? "never" : "from the first");
-    if (r->cost.break_even > 0) snprintf(pays, sizeof pays, "after %s products", cli_count(r->cost.break_even).s);
+    if (r->cost.break_even > 0)
+        snprintf(pays, sizeof pays, "after %s product%s", cli_count(r->cost.break_even).s,
+                 r->cost.break_even == 1 ? "" : "s");
     cli_print_line(stdout, "predicted", "%s a product, csr %s; set-up pays %s", cli_time(r->cost.predicted_us).s,
                    cli_time(r->cost.baseline_us).s, pays);
 }

@@ -137,10 +137,14 @@ static void find_functions(const spryi_plan *plan, spryi_plan_target *target)
 static spry_status select_kernel(const spryi_plan *plan, spryi_plan_target *target, const char *suits, spry_error *err)
 {
     const spryi_device *d = plan->request.device;
+    const spryi_stored *stored = plan->A->stored;
     const spryi_selection_request request = selection_for(plan->A, &plan->request.options);
+    spryi_selection_request own = request; /* for a container, whose values may have a narrower type */
+    if (stored) own.row = spryi_value_row(spryi_storage_arrays(stored->storage)->value_type, plan->request.vector_type);
     if (!suits && target->format->choice.gpu_kernel && d->driver->massively_parallel)
         suits = target->format->choice.gpu_kernel(plan->A, target->parameters);
-    SPRYI_OK_OR_RETURN(spryi_select_kernel(d, &target->kernel, target->format, suits, &request, err));
+    if (own.row < 0 || spryi_select_kernel(d, &target->kernel, target->format, suits, &own, NULL) != SPRY_OK)
+        SPRYI_OK_OR_RETURN(spryi_select_kernel(d, &target->kernel, target->format, suits, &request, err));
     find_functions(plan, target);
     return SPRY_OK;
 }
