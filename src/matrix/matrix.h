@@ -107,6 +107,9 @@ spry_status spryi_matrix_with_own_values(spry_matrix **made, const spry_matrix *
  */
 spry_type spryi_narrow_type(const spry_arrays *a, spry_type vector_type);
 
+/* Narrows values to a type for which spryi_is_narrower holds. Returns false if one of them changes. */
+bool spryi_narrow_values(void *narrow, spry_type narrow_type, const void *wide, spry_type wide_type, int64_t count);
+
 /* Returns whether values of the type `wide` may be stored in the type `narrow` if all are exact. */
 bool spryi_is_narrower(spry_type narrow, spry_type wide);
 

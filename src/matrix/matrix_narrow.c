@@ -81,6 +81,11 @@ static narrow_fn conversion(spry_type wide, spry_type narrow)
     return NULL;
 }
 
+bool spryi_narrow_values(void *narrow, spry_type narrow_type, const void *wide, spry_type wide_type, int64_t count)
+{
+    return conversion(wide_type, narrow_type)(narrow, wide, count);
+}
+
 static bool fits(const spry_arrays *a, narrow_fn convert)
 {
     enum { SAMPLES = 64 };

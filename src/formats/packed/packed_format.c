@@ -16,6 +16,7 @@
 #include "formats/shared/owned_arrays.h"
 #include "formats/shared/storage_limits.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /* ---- build --------------------------------------------------------------------------------------------- */
@@ -43,6 +44,9 @@ typedef struct group_job {
     spryi_packed *s;
     group_plan *plans;
     bool stream, share;
+    char *scratch; /* narrow values of one group for each thread; NULL: values keep their type */
+    size_t scratch_bytes;
+    _Atomic bool is_changed; /* a value is not exact in the narrow type */
 } group_job;
 
 static void measure_groups(void *job, int64_t begin, int64_t end)
@@ -54,12 +58,28 @@ static void measure_groups(void *job, int64_t begin, int64_t end)
     }
 }
 
-static void write_groups(void *job, int64_t begin, int64_t end)
+/* Points csr->values at `to`, to which the values of the group are narrowed. Returns false if one of them changes. */
+static bool narrow_group(spry_arrays *csr, void *to, const spryi_packed_group *g, const spry_arrays *wide)
 {
-    const group_job *j = job;
+    const int64_t first = spryi_offset_of(wide, g->begin), count = spryi_offset_of(wide, g->end) - first;
+    const size_t size = spry_type_bytes(csr->value_type), wide_size = spry_type_bytes(wide->value_type);
+    csr->values = (const void *)((uintptr_t)to - (uintptr_t)first * size);
+    return spryi_narrow_values(to, csr->value_type, (const char *)wide->values + (size_t)first * wide_size,
+                               wide->value_type, count);
+}
+
+static void write_groups(void *job, int64_t begin, int64_t end, int part)
+{
+    group_job *j = job;
+    spry_arrays csr = *j->csr;
+    csr.value_type = j->s->a.value_type;
     for (int64_t n = begin; n < end; n++) {
         group_plan *plan = &j->plans[n];
-        const spryi_packed_group g = spryi_packed_group_of(j->csr, j->s->block, n);
+        const spryi_packed_group g = spryi_packed_group_of(&csr, j->s->block, n);
+        if (j->scratch && !narrow_group(&csr, j->scratch + (size_t)part * j->scratch_bytes, &g, j->csr)) {
+            j->is_changed = true;
+            return;
+        }
         plan->taken = spryi_packed_write(&g, &plan->choices, j->s, &plan->at, j->stream, j->share);
     }
 }
@@ -109,16 +129,47 @@ static void close_gaps(spry_context *context, spryi_packed *s, const group_plan 
     s->slots = taken;
 }
 
-/* Fills the arrays of a measured s. share: slices may share values. */
-static spry_status store(spry_context *context, spryi_packed *s, group_plan *plans, const spry_arrays *csr, bool share,
-                         spry_error *err)
+/* Returns the largest number of entries of a group of rows. */
+static int64_t most_entries(const spry_arrays *csr, int64_t block)
 {
-    SPRYI_OK_OR_RETURN(spryi_allocate_arrays(context, s, spryi_packed_arrays, err));
+    int64_t most = 0;
+    for (int64_t n = 0; n < spryi_packed_group_count(csr, block); n++) {
+        const spryi_packed_group g = spryi_packed_group_of(csr, block, n);
+        const int64_t count = spryi_offset_of(csr, g.end) - spryi_offset_of(csr, g.begin);
+        if (count > most) most = count;
+    }
+    return most;
+}
+
+/*
+ * Fills the arrays of a measured s, whose value type may be narrower than that of csr. Sets *done to false, and fills
+ * nothing, if a value is not exact in that type. share: slices may share values.
+ */
+static spry_status store(spry_context *context, spryi_packed *s, group_plan *plans, const spry_arrays *csr, bool share,
+                         bool *done, spry_error *err)
+{
+    enum { PAST = 64 }; /* vector loads may read past a group's values */
     const int64_t groups = spryi_packed_group_count(csr, s->block);
-    const bool stream = s->slots * (int64_t)spry_type_bytes(s->a.value_type) >= SPRYI_PACKED_STREAM_BYTES &&
-                        (uintptr_t)s->values % 64 == 0;
-    spryi_loop(context, spryi_threads(context, csr->nnz + csr->rows), groups, 1, write_groups,
-               &(group_job){csr, s, plans, stream, share});
+    const int threads = spryi_threads(context, csr->nnz + csr->rows);
+    group_job job = {.csr = csr, .s = s, .plans = plans, .share = share};
+    const size_t size = spry_type_bytes(s->a.value_type);
+    void *scratch = NULL;
+    *done = true;
+    SPRYI_OK_OR_RETURN(spryi_allocate_arrays(context, s, spryi_packed_arrays, err));
+    job.stream = s->slots * (int64_t)size >= SPRYI_PACKED_STREAM_BYTES && (uintptr_t)s->values % 64 == 0;
+    if (s->a.value_type != csr->value_type) {
+        job.scratch_bytes = ((size_t)most_entries(csr, s->block) * size + 2 * PAST) / PAST * PAST;
+        SPRYI_OK_OR_RETURN(
+            spryi_allocate(context, &scratch, threads, job.scratch_bytes, "values in a narrower type", err));
+        job.scratch = scratch;
+    }
+    spryi_loop_in_parts(context, threads, groups, 1, write_groups, &job);
+    spryi_release(context, scratch);
+    if (job.is_changed) {
+        spryi_release_arrays(context, s, spryi_packed_arrays);
+        *done = false;
+        return SPRY_OK;
+    }
     s->most_slots = s->slots;
     if (share && s->values) close_gaps(context, s, plans, groups);
     s->slices[s->slice_count] = spryi_packed_end_record(s);
@@ -141,20 +192,22 @@ static spry_status build(spry_context *context, void *storage, const spryi_build
 {
     spryi_packed *s = storage;
     const spry_arrays *csr = &request->csr->a;
-    spry_matrix *narrow = NULL;
     group_plan *plans = NULL;
     spryi_cost cost = {0};
     spry_status status = SPRY_OK;
+    bool is_stored;
     SPRYI_TRY(measure(context, s, &plans, csr, err));
     spryi_packed_cost(&cost, s);
     SPRYI_TRY(spryi_admit(request, "packed", &cost, err));
-    SPRYI_TRY(spryi_matrix_narrowed(context, &narrow, request->csr, request->narrow_type, err));
-    s->a.value_type = narrow->a.value_type;
-    SPRYI_TRY(store(context, s, plans, &narrow->a, request->only_cpu_reads, err));
+    if (request->narrow_type) s->a.value_type = request->narrow_type;
+    SPRYI_TRY(store(context, s, plans, csr, request->only_cpu_reads, &is_stored, err));
+    if (!is_stored) {
+        s->a.value_type = csr->value_type;
+        SPRYI_TRY(store(context, s, plans, csr, request->only_cpu_reads, &is_stored, err));
+    }
     if (request->options->op == SPRY_TRANSPOSE)
         SPRYI_TRY(spryi_windows_build(context, &s->windows, csr, spryi_packed_group_rows(s->block), err));
 done:
-    spryi_matrix_release(narrow);
     spryi_release(context, plans);
     return status;
 }
