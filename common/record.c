@@ -51,8 +51,7 @@ void record_init(record *r)
 static int64_t count_distinct(const spry_arrays *a)
 {
     enum { MOST = 4096, BITS = 14, SLOTS = 1 << BITS };
-    static const size_t sizes[] = {[SPRY_F32] = 4, [SPRY_F64] = 8, [SPRY_F16] = 2, [SPRY_BF16] = 2};
-    const size_t size = a->values && a->device == 0 ? sizes[a->value_type] : 0;
+    const size_t size = a->values && a->device == 0 ? spry_type_bytes(a->value_type) : 0;
     uint64_t *slots = size > 0 ? malloc(SLOTS * sizeof *slots) : NULL;
     bool is_used[SLOTS] = {false};
     int64_t count = 0;

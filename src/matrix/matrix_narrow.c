@@ -66,19 +66,17 @@ static const struct {
     narrow_fn convert;
 } forms[] = {{SPRY_F64, SPRY_F32, f64_to_f32}, {SPRY_F32, SPRY_BF16, f32_to_bf16}, {SPRY_F32, SPRY_F16, f32_to_f16}};
 
-bool spryi_is_narrower(spry_type narrow, spry_type wide)
-{
-    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
-        if (forms[f].wide == wide && forms[f].narrow == narrow) return true;
-    return false;
-}
-
 /* Returns NULL if `narrow` is not a narrower type for the type `wide`. */
 static narrow_fn conversion(spry_type wide, spry_type narrow)
 {
     for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
         if (forms[f].wide == wide && forms[f].narrow == narrow) return forms[f].convert;
     return NULL;
+}
+
+bool spryi_is_narrower(spry_type narrow, spry_type wide)
+{
+    return conversion(wide, narrow) != NULL;
 }
 
 bool spryi_narrow_values(void *narrow, spry_type narrow_type, const void *wide, spry_type wide_type, int64_t count)

@@ -116,8 +116,8 @@ class Results:
         return [r for r in self.where(**wanted) if r.get("status") == "ok" and (r.get("mean_us") or 0) > 0]
 
     def repeated(self, field="mean_us", **wanted):
-        """Returns, in ascending order, larger time / smaller time of each case that two jobs measured on machines
-        with the same description. field: a name, or a function of a record. wanted: as in where()."""
+        """Returns larger time / smaller time of each case that two jobs measured on machines with the same
+        description, in ascending order. field: a name, or a function of a record. wanted: as in where()."""
         def value(r):
             return field(r) if callable(field) else r[field]
 
