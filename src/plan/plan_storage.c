@@ -480,15 +480,6 @@ static spry_status overwrite(const spryi_plan *plan, void *fresh, spryi_copy kin
     return d->ops->synchronize(d, NULL, err);
 }
 
-static void exchange(void *a, void *b, size_t bytes)
-{
-    for (size_t n = 0; n < bytes; n++) {
-        const char before = ((char *)a)[n];
-        ((char *)a)[n] = ((char *)b)[n];
-        ((char *)b)[n] = before;
-    }
-}
-
 static void replace_owned(spryi_plan_storage *of, const void *array, void *by)
 {
     for (int n = 0; n < of->array_count; n++)
@@ -522,10 +513,11 @@ static spry_status exchange_values(spryi_plan *plan, spryi_plan_storage *fresh, 
         *to[s].array = other;
         *from[s].array = kept;
     }
-    exchange(own->storage, fresh->storage, plan->target.format->layout.size);
-    exchange(own->arrays, fresh->arrays, sizeof own->arrays);
-    exchange(&own->array_count, &fresh->array_count, sizeof own->array_count);
-    own->widening = fresh->widening;
+    const spryi_plan_storage old = *own;
+    *own = *fresh;
+    own->built_on_device = old.built_on_device;
+    own->upload_us = old.upload_us;
+    *fresh = old;
     return SPRY_OK;
 }
 
