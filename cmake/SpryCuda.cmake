@@ -74,7 +74,8 @@ if(SPRY_HAVE_CUDA)
                           "rows_mixed MIXED_ROWS ROWS false" "blocks2 PLAIN_ROWS BLOCKS 2" "blocks3 PLAIN_ROWS BLOCKS 3"
                           "blocks4 PLAIN_ROWS BLOCKS 4" "blocks5 PLAIN_ROWS BLOCKS 5" "blocks_mixed MIXED_ROWS BLOCKS 2 3 4 5"
                           "columns_rows PLAIN_ROWS COLUMNS 1" "columns_blocks PLAIN_ROWS COLUMNS 2 3 4 5"
-                          "columns_mixed MIXED_ROWS COLUMNS 1 2 3 4 5")
+                          "columns_mixed MIXED_ROWS COLUMNS 1 2 3 4 5" "rows_table TABLE_ROWS ROWS false"
+                          "blocks_table TABLE_ROWS BLOCKS 2 3 4 5" "columns_table TABLE_ROWS COLUMNS 1 2 3 4 5")
     separate_arguments(module)
     list(POP_FRONT module name types kernels)
     list(TRANSFORM module REPLACE "(.+)" "SPRYI_${types}(${kernels}, \\1)" OUTPUT_VARIABLE instances)
@@ -104,11 +105,11 @@ if(SPRY_HAVE_CUDA)
   endif()
   # Compressed code has a sixth of the size, but decompressing a module adds 1 to 2 ms to its first product. So packages
   # for many GPUs are compressed completely. For one GPU only rarely used modules are compressed: narrow values,
-  # patterns, multi-vector products, blocks of 4 and 5, slower kernels of csr, csr-k formats, the sort kernel of sparse
-  # products, block Jacobi, and the ordering of windowed.
+  # patterns, multi-vector products, blocks of 4 and 5, slower kernels of csr, csr-k formats, the sort kernel of
+  # sparse products, block Jacobi, and the ordering of windowed.
   set(packaged $<STREQUAL:${SPRY_CUDA_ARCHITECTURES},dist>)
   set(spry_cuda_seldom ${spry_cuda_sources})
-  list(FILTER spry_cuda_seldom INCLUDE REGEX "/study/|_mixed_cuda|_pattern_cuda|_columns_|/csr_panel_cuda|\
+  list(FILTER spry_cuda_seldom INCLUDE REGEX "/study/|_mixed_cuda|_table_cuda|_pattern_cuda|_columns_|/csr_panel_cuda|\
 /packed_blocks[45]_|/csr_adaptive_cuda|/csrk/|/spgemm/kernels/cuda/sort_cuda|/cg_blocks|/windowed_order")
   if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
     set_source_files_properties(${spry_cuda_sources} PROPERTIES COMPILE_OPTIONS -compress-mode=$<IF:${packaged},size,none>)

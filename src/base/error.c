@@ -287,7 +287,7 @@ size_t spry_type_bytes(spry_type type)
 #define BYTES(name, tag, ctype, ...)                                                                                   \
     if (type == (name)) return sizeof(ctype);
     SPRYI_TYPES(BYTES)
-    return 0;
+    return (int)type == SPRYI_TABLE8 ? sizeof(spryi_table8) : (int)type == SPRYI_TABLE16 ? sizeof(spryi_table16) : 0;
 }
 
 const char *spry_type_name(spry_type type)
@@ -295,6 +295,8 @@ const char *spry_type_name(spry_type type)
 #define NAME(name, tag, ...)                                                                                           \
     if (type == (name)) return #tag;
     SPRYI_TYPES(NAME)
+    if ((int)type == SPRYI_TABLE8) return "table8";
+    if ((int)type == SPRYI_TABLE16) return "table16";
     return type == SPRY_PATTERN ? "pattern" : type == SPRY_TYPE_DEFAULT ? "default" : "unknown";
 }
 

@@ -1,5 +1,5 @@
 /*
- * 16-bit types that matrices may be stored in. bf16 is the upper half of an f32, with 8 bits of exponent and 7 bits of
+ * Narrow types that matrices may be stored in. bf16 is the upper half of an f32, with 8 bits of exponent and 7 bits of
  * fraction. f16 is IEEE 754 half precision, with 5 bits of exponent and 10 bits of fraction. Widening is exact.
  * Narrowing rounds once, to nearest, ties to even, in every floating-point environment. spryi_widen_TAG and
  * spryi_narrow_TAG exist for all element types, for use in tables and templates.
@@ -16,6 +16,12 @@
 #endif
 
 /* The types are structs, so that code cannot add their bits as integers. */
+typedef struct spryi_table8_number {
+    uint8_t index; /* into a table of f64 values (base/types.h) */
+} spryi_table8_number;
+typedef struct spryi_table16_number {
+    uint16_t index;
+} spryi_table16_number;
 typedef struct spryi_bf16_number {
     uint16_t bits;
 } spryi_bf16_number;
@@ -100,4 +106,32 @@ SPRYI_ANYWHERE spryi_f16_number spryi_narrow_f16(double value)
 {
     const spryi_f16_number number = {spryi_round_to_16_bits(value, 5, 10)};
     return number;
+}
+
+/*
+ * Exact narrowing of f64 to f32, and of f32 to bf16 or f16. Sets a bit of *changed if the value is not exact in the
+ * narrow type. f32 and f16 refuse NaNs, infinities and numbers below the least normal number of the narrow type:
+ * processors may quiet such a NaN, or read such a number as zero. bf16 is the upper half of an f32 and accepts all. All
+ * steps are on integers, without branches, so that compilers vectorize loops and no floating-point exception is raised.
+ */
+SPRYI_ANYWHERE uint32_t spryi_exact_f32(uint64_t wide, uint64_t *changed)
+{
+    const uint64_t rebias = (uint64_t)(1023 - 127) << 52, one = UINT64_C(1) << 52, sign = UINT64_C(1) << 63;
+    const uint64_t size = wide & ~sign, is_nonzero = 0 - ((size | (0 - size)) >> 63);
+    const uint64_t below = size - (rebias + one), above = rebias + 255 * one - 1 - size; /* negative: outside */
+    *changed |= (((below | above) & sign) | (size & ((UINT64_C(1) << 29) - 1))) & is_nonzero;
+    return (uint32_t)((((size - rebias) >> 29) & is_nonzero) | (wide & sign) >> 32);
+}
+SPRYI_ANYWHERE uint16_t spryi_exact_bf16(uint32_t wide, uint32_t *changed)
+{
+    *changed |= wide & UINT16_MAX;
+    return (uint16_t)(wide >> 16);
+}
+SPRYI_ANYWHERE uint16_t spryi_exact_f16(uint32_t wide, uint32_t *changed)
+{
+    const uint32_t rebias = (uint32_t)(127 - 15) << 23, one = 1u << 23, sign = 1u << 31;
+    const uint32_t size = wide & ~sign, is_nonzero = 0 - ((size | (0 - size)) >> 31);
+    const uint32_t below = size - (rebias + one), above = rebias + 31 * one - 1 - size;
+    *changed |= (((below | above) & sign) | (size & ((1u << 13) - 1))) & is_nonzero;
+    return (uint16_t)((((size - rebias) >> 13) & is_nonzero) | (wide & sign) >> 16);
 }

@@ -33,12 +33,16 @@
  * kernels. A plain row has the same type three times, and every kernel has an instance for it. For a mixed row, only
  * kernels of formats that use SPRYI_ANY_ROW have instances; the other kernels have NULL. To add a mixed row, define the
  * next SPRYI_ROW_, add it to SPRYI_MIXED_ROWS, and instantiate it in base/instantiate.h and base/instantiate_types.h.
+ * SPRYI_TABLE_ROWS are for values that are indices into a table. Only plans store them, and only CUDA kernels of packed
+ * have instances.
  */
 #define SPRYI_ROW_0(X, argument) X(f32, f32, f32, f32, argument)
 #define SPRYI_ROW_1(X, argument) X(f64, f64, f64, f64, argument)
 #define SPRYI_ROW_2(X, argument) X(f32_f64, f32, f64, f64, argument)
 #define SPRYI_ROW_3(X, argument) X(bf16_f32, bf16, f32, f32, argument)
 #define SPRYI_ROW_4(X, argument) X(f16_f32, f16, f32, f32, argument)
+#define SPRYI_TABLE_ROWS(X, argument)                                                                                  \
+    X(table8_f64, table8, f64, f64, argument) X(table16_f64, table16, f64, f64, argument)
 #define SPRYI_PLAIN_ROWS(X, argument) SPRYI_ROW_0(X, argument) SPRYI_ROW_1(X, argument)
 #define SPRYI_MIXED_ROWS(X, argument) SPRYI_ROW_2(X, argument) SPRYI_ROW_3(X, argument) SPRYI_ROW_4(X, argument)
 
@@ -49,9 +53,27 @@
     enum { spryi_type_##tag = name };
 SPRYI_TYPES(SPRYI_TYPE_NAMES)
 
+/*
+ * The stored types of indices into a table of up to 256 or 4096 f64 values. The value of index 0 is finite. No public
+ * types have these numbers, so matrices of users cannot have them.
+ */
+typedef spryi_table8_number spryi_table8;
+typedef spryi_table16_number spryi_table16;
+enum { SPRYI_TABLE8 = 64, SPRYI_TABLE16, spryi_type_table8 = SPRYI_TABLE8, spryi_type_table16 = SPRYI_TABLE16 };
+enum { SPRYI_TABLE8_VALUES = 256, SPRYI_TABLE16_VALUES = 4096 };
+
+/* Returns the number of values in the table of a stored type, 0 if the type has no table. */
+static inline int spryi_table_values(spry_type type)
+{
+    return (int)type == SPRYI_TABLE8 ? SPRYI_TABLE8_VALUES : (int)type == SPRYI_TABLE16 ? SPRYI_TABLE16_VALUES : 0;
+}
+
 #define SPRYI_ROW_INDEX(tag, stored, vector, compute, argument) spryi_row_##tag,
 enum { SPRYI_PLAIN_ROWS(SPRYI_ROW_INDEX, 0) SPRYI_VALUE_TYPES };
-enum { spryi_row_before_mixed = SPRYI_VALUE_TYPES - 1, SPRYI_MIXED_ROWS(SPRYI_ROW_INDEX, 0) SPRYI_VALUE_ROWS };
+enum {
+    spryi_row_before_mixed = SPRYI_VALUE_TYPES - 1,
+    SPRYI_MIXED_ROWS(SPRYI_ROW_INDEX, 0) SPRYI_TABLE_ROWS(SPRYI_ROW_INDEX, 0) SPRYI_VALUE_ROWS
+};
 
 /* Returns the row of a stored and a vector type, -1 if none. A pattern has the plain row of the vector type. */
 static inline int spryi_value_row(spry_type stored, spry_type vector)
@@ -61,6 +83,7 @@ static inline int spryi_value_row(spry_type stored, spry_type vector)
         return spryi_row_##tag;
     SPRYI_PLAIN_ROWS(SPRYI_ROW_MATCH, 0)
     SPRYI_MIXED_ROWS(SPRYI_ROW_MATCH, 0)
+    SPRYI_TABLE_ROWS(SPRYI_ROW_MATCH, 0)
 #undef SPRYI_ROW_MATCH
     return -1;
 }
@@ -72,8 +95,8 @@ static inline bool spryi_is_mixed(spry_type stored, spry_type vector)
 }
 
 /*
- * Returns the first row with a stored type, -1 if none. Code that only moves values needs one instance per stored
- * type.
+ * Returns the first row with a stored type, -1 if none, or if values are indices into a table. Code that only moves
+ * values needs one instance per stored type.
  */
 static inline int spryi_stored_row(spry_type stored)
 {

@@ -36,14 +36,15 @@ static double far_factor(const spryi_features *f, double cache)
     return 1 + (FROM_MEMORY - 1) * share;
 }
 
-/* Returns whether the format's best kernel for this level of CPU kernels narrows values. */
-static bool narrows(const spryi_format *format, spryi_simd simd)
+/* Returns how the format's best kernel on the kind of device narrows values. simd: level of CPU kernels. */
+static spryi_narrows narrows(const spryi_format *format, bool on_gpu, spryi_simd simd)
 {
     const spryi_kernel *kernel;
-    bool found = false;
+    spryi_narrows found = SPRYI_NARROWS_NOTHING;
     for (int k = 0; (kernel = spryi_kernel_at(k)) != NULL; k++)
-        if (strcmp(kernel->format, format->name) == 0 && strcmp(kernel->device, "cpu") == 0 && kernel->simd <= simd)
-            found = kernel->narrows; /* from slow to fast */
+        if (strcmp(kernel->format, format->name) == 0 && (strcmp(kernel->device, "cpu") != 0) == on_gpu &&
+            (on_gpu ? kernel->narrows > found : kernel->simd <= simd))
+            found = kernel->narrows; /* CPU kernels: from slow to fast */
     return found;
 }
 
@@ -57,8 +58,7 @@ static spryi_product product_of(int index, const char *kernel, const spryi_devic
                            .kernel = kernel,
                            .cache_bytes = c->cache_bytes,
                            .on_gpu = on_gpu,
-                           .narrows = !on_gpu && f->narrow_bytes < f->value_bytes &&
-                                      narrows(spryi_estimated_at(index), f->simd)};
+                           .narrows = narrows(spryi_estimated_at(index), on_gpu, f->simd)};
 }
 
 /* Returns whether the format is ranked on this kind of device. A user's table may have rates of other formats. */

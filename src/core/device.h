@@ -56,7 +56,8 @@ typedef struct spryi_kernel_functions {
 /* A storage to build on the device, from CSR in device memory. */
 typedef struct spryi_conversion {
     const spryi_build_request *request; /* its csr and the arrays of its A must not be read */
-    spry_arrays csr;                    /* device addresses; values of the request's value_type, 32-bit columns */
+    spry_arrays csr;                    /* device addresses; values of the value_type or narrow_type, 32-bit columns */
+    void *table;                        /* values to which the values of csr are indices, for the storage; or NULL */
     /* Equals spryi_check_storage. The converter calls guard when it knows the cost, before it allocates the arrays. */
     spry_status (*guard)(const spryi_build_request *request, const char *format, const spryi_cost *cost,
                          spry_error *err);
@@ -175,6 +176,12 @@ typedef struct spryi_matrix_functions {
      */
     spry_status (*summarize_rows)(const spryi_device *device, spryi_row_summary *summary, const spry_arrays *csr,
                                   int checked, spry_error *err);
+    /*
+     * Narrows values in device memory, as spryi_narrow_values (matrix/matrix.h). *exact: no value changes. Waits.
+     * table: for indices, device memory for the values of the table (base/types.h); else NULL.
+     */
+    spry_status (*narrow)(const spryi_device *device, void *narrow, spry_type narrow_type, const void *wide,
+                          spry_type wide_type, int64_t count, double *table, bool *exact, spry_error *err);
 } spryi_matrix_functions;
 
 typedef enum spryi_copy { SPRYI_TO_DEVICE, SPRYI_FROM_DEVICE, SPRYI_WITHIN_DEVICE } spryi_copy;

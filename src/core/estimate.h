@@ -81,13 +81,18 @@ typedef union spryi_guess {
     char bytes[SPRYI_GUESS_BYTES];
 } spryi_guess;
 
+/* Bytes of a value in plans whose kernel has SPRYI_NARROWS_FLOATS, or SPRYI_NARROWS_TO_TABLES. */
+typedef struct spryi_narrow_bytes {
+    int floats, tables;
+} spryi_narrow_bytes;
+
 /* Features of a CSR matrix. A sector is 32 bytes of x. A slot is an entry or padding. */
 typedef struct spryi_features {
     spryi_effort effort;
     spryi_simd simd; /* level of CPU kernels */
     int64_t rows, cols, nnz;
-    int value_bytes;  /* bytes of a value of the matrix; 0: the matrix is a pattern */
-    int narrow_bytes; /* bytes of a value in plans whose kernel narrows values (matrix/matrix_narrow.c) */
+    int value_bytes; /* bytes of a value of the matrix; 0: the matrix is a pattern */
+    spryi_narrow_bytes narrow;
     int number_bytes; /* bytes of an element of x and y */
     int index_bytes, offset_bytes;
     spryi_row_profile lengths;
@@ -145,13 +150,15 @@ typedef struct spryi_product {
     const char *kernel; /* NULL: the format's default kernel */
     double cache_bytes; /* size of the device's last cache */
     bool on_gpu;
-    bool narrows; /* the kernel narrows values */
+    spryi_narrows narrows;
 } spryi_product;
 
 /* Returns the bytes that a product saves per stored value, if a narrower type holds all values. */
 static inline double spryi_narrowing(const spryi_product *p)
 {
-    return p->narrows ? p->features->value_bytes - p->features->narrow_bytes : 0;
+    const spryi_features *f = p->features;
+    if (p->narrows == SPRYI_NARROWS_NOTHING) return 0;
+    return f->value_bytes - (p->narrows == SPRYI_NARROWS_TO_TABLES ? f->narrow.tables : f->narrow.floats);
 }
 
 /* How a kernel multiplies multiple vectors. */

@@ -85,13 +85,16 @@ typedef spry_status (*spryi_run_fn)(const spryi_run_args *args, spry_error *err)
 /* Functions by spryi_value_row and spryi_index_pair. NULL: the combination is not supported. */
 typedef spryi_run_fn spryi_run_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS];
 
+/* How plans may narrow values: to narrower floating-point types, also to indices into a table. */
+typedef enum spryi_narrows { SPRYI_NARROWS_NOTHING, SPRYI_NARROWS_FLOATS, SPRYI_NARROWS_TO_TABLES } spryi_narrows;
+
 typedef struct spryi_kernel {
     const char *name;   /* <format>_<way>_<device>; for SpGEMM spgemm_<way>_<device> */
     const char *format; /* name of a spryi_format */
     const char *device; /* "cpu", "cuda" */
     const char *idea;   /* one sentence */
     const char *source;
-    bool narrows;          /* plans may narrow values: products have the same bits and take less time */
+    spryi_narrows narrows; /* plans may narrow values: products have the same bits and take less time */
     bool study;            /* kept for comparison: another kernel of the format was faster in all measurements */
     bool nondeterministic; /* bits may differ between runs */
     bool pattern;          /* also multiplies SPRY_PATTERN, whose entries are 1 and not stored */
@@ -164,6 +167,7 @@ typedef struct spryi_section {
 } spryi_section;
 
 enum { SPRYI_MOST_SECTIONS = 16 };
+#define SPRYI_TABLE_SECTION "table" /* the last section of a storage whose values are indices into a table */
 
 /* One part of a transposed product (formats/shared/column_windows.h). */
 typedef struct spryi_window {

@@ -731,13 +731,15 @@ static spry_status build(spry_context *context, content *c, const spry_matrix *A
     spry_status status = SPRY_OK;
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     spryi_cost cost = {0};
+    spryi_value_sample sample = {.count = 0};
     options.vector_type = spryi_usual_vectors(A->a.value_type);
     spryi_build_request request = {.A = A, .options = &options, .value_type = A->a.value_type, .cost = &cost};
     if (A->a.value_type == SPRY_PATTERN && !spryi_has_pattern_kernel(c->format)) request.value_type = SPRY_F64;
     SPRYI_TRY(spryi_check_stores(c->format, request.value_type, err));
     memcpy(request.parameters, parameters, sizeof request.parameters);
     if (!c->format->takes_any_layout) SPRYI_TRY(spryi_matrix_as_csr(context, &request.csr, A, request.value_type, err));
-    if (request.csr) request.narrow_type = spryi_narrow_type(&request.csr->a, options.vector_type);
+    if (request.csr) spryi_sample_values(&sample, NULL, &request.csr->a);
+    request.narrow_type = spryi_narrow_type(&sample, options.vector_type, false, 0);
     SPRYI_TRY(spryi_storage_build(context, c->format, &c->storage, &request, err));
     memcpy(c->parameters, cost.parameters, sizeof c->parameters);
 done:
@@ -861,10 +863,9 @@ static spry_status write_file(const spryi_output *output, const spryi_container_
     uint64_t end = sizeof *head;
     for (uint32_t s = 0; s < head->section_count && status == SPRY_OK; s++) {
         const spryi_container_section *section = &head->sections[s];
-        uint64_t bytes = section->count * section->item_bytes;
         status = spryi_output_write(output, zeros, (size_t)(section->offset - end), err);
-        if (status == SPRY_OK) status = spryi_output_write(output, parts[s].data, (size_t)bytes, err);
-        end = section->offset + bytes;
+        end = section->offset + section->count * section->item_bytes;
+        if (status == SPRY_OK) status = spryi_output_write(output, parts[s].data, end - section->offset, err);
     }
     return status;
 }

@@ -24,7 +24,7 @@ int64_t spryi_major_of(const spry_arrays *a, int64_t k)
 spry_status spryi_check_value_type(const char *who, spry_type type, spry_type least, spry_error *err)
 {
 #define NAME(name, ...) #name ", "
-    if (spry_type_bytes(type) > 0 || type == SPRY_PATTERN || type == least) return SPRY_OK;
+    if (spryi_stored_row(type) >= 0 || type == SPRY_PATTERN || type == least) return SPRY_OK;
     return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "value_type", type, SPRY_PATTERN,
                             "%s: value_type is %d, expected one of " SPRYI_TYPES(NAME) "SPRY_PATTERN", who, (int)type);
 }

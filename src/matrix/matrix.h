@@ -101,13 +101,31 @@ spry_status spryi_matrix_with_own_values(spry_matrix **made, const spry_matrix *
                                          spry_error *err);
 
 /*
- * Returns the narrowest type in which a sample of the values of *a is exact and which kernels for the vectors' type
- * read, 0 if there is none. The other values may still need the wider type. The values are in host memory. Small
- * arrays have no narrower type: caches deliver them as fast as kernels widen values.
+ * A sample of the values of a matrix. Small matrices have no sample (count is 0), and thus no narrower type: caches
+ * deliver their values as fast as kernels widen values. Tables are for larger matrices, since each block of threads
+ * copies the table.
  */
-spry_type spryi_narrow_type(const spry_arrays *a, spry_type vector_type);
+enum { SPRYI_SAMPLE_BYTES = 4096 };
+typedef struct spryi_value_sample {
+    uint64_t values[SPRYI_SAMPLE_BYTES / 8];
+    spry_type type;
+    int count, distinct;
+    int64_t bytes; /* of all values */
+} spryi_value_sample;
 
-/* Narrows values to a type for which spryi_is_narrower holds. Returns false if one of them changes. */
+/* device: where the values of *a are; NULL: in host memory. If a device fails, the sample is empty. */
+void spryi_sample_values(spryi_value_sample *sample, const spryi_device *device, const spry_arrays *a);
+
+/*
+ * Returns a type in which the sample is exact, and which kernels for the vectors' type read, 0 if there is none. The
+ * other values may still need the wider type. in_tables: the type may be SPRYI_TABLE8 or SPRYI_TABLE16. after: 0, or
+ * the type that a call has returned; then returns the next one by preference.
+ */
+spry_type spryi_narrow_type(const spryi_value_sample *sample, spry_type vector_type, bool in_tables, spry_type after);
+
+/*
+ * Narrows values to a type for which spryi_is_narrower holds, without tables. Returns false if one of them changes.
+ */
 bool spryi_narrow_values(void *narrow, spry_type narrow_type, const void *wide, spry_type wide_type, int64_t count);
 
 /* Returns whether values of the type `wide` may be stored in the type `narrow` if all are exact. */

@@ -1,70 +1,44 @@
 /*
- * Values in a narrower type that holds each of them exactly: f64 as f32, f32 as bf16 or f16. Widening a narrow value
- * gives all bits of the value again. f64 to f32 and f32 to f16 refuse NaNs, infinities and numbers below the least
- * normal number of the narrow type: processors may quiet such a NaN, or read such a number as zero. f32 to bf16 keeps
- * the upper half of the bits and accepts them.
+ * Values in a narrower type that holds each of them exactly: f64 as f32 or as an index into a table of the distinct
+ * values (base/types.h), f32 as bf16 or f16 (base/narrow.h). Widening a narrow value gives all its bits again.
  */
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/narrow.h"
+#include "core/device.h"
 #include "matrix/assemble.h"
 #include "matrix/matrix.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
-/*
- * Narrows the first `count` values. Returns false if one of them changes. All steps are on integers, without branches,
- * so that compilers vectorize the loops and no floating-point exception is raised.
- */
+/* Narrows the first `count` values. Returns false if one of them changes. */
 typedef bool (*narrow_fn)(void *narrow, const void *wide, int64_t count);
 
-static bool f64_to_f32(void *narrow, const void *wide, int64_t count)
-{
-    static const uint64_t rebias = (uint64_t)(1023 - 127) << 52, one = UINT64_C(1) << 52, sign = UINT64_C(1) << 63;
-    const uint64_t *from = wide;
-    uint32_t *to = narrow;
-    uint64_t changed = 0; /* nonzero if a value changes */
-    for (int64_t k = 0; k < count; k++) {
-        const uint64_t size = from[k] & ~sign, is_nonzero = 0 - ((size | (0 - size)) >> 63);
-        const uint64_t below = size - (rebias + one), above = rebias + 255 * one - 1 - size; /* negative: outside */
-        changed |= (((below | above) & sign) | (size & ((UINT64_C(1) << 29) - 1))) & is_nonzero;
-        to[k] = (uint32_t)((((size - rebias) >> 29) & is_nonzero) | (from[k] & sign) >> 32);
+#define DEFINE_NARROW(name, wide_bits, narrow_bits, exact)                                                             \
+    static bool name(void *narrow, const void *wide, int64_t count)                                                    \
+    {                                                                                                                  \
+        const wide_bits *from = wide;                                                                                  \
+        narrow_bits *to = narrow;                                                                                      \
+        wide_bits changed = 0;                                                                                         \
+        for (int64_t k = 0; k < count; k++) to[k] = exact(from[k], &changed);                                          \
+        return changed == 0;                                                                                           \
     }
-    return changed == 0;
-}
+DEFINE_NARROW(f64_to_f32, uint64_t, uint32_t, spryi_exact_f32)
+DEFINE_NARROW(f32_to_bf16, uint32_t, uint16_t, spryi_exact_bf16)
+DEFINE_NARROW(f32_to_f16, uint32_t, uint16_t, spryi_exact_f16)
 
-static bool f32_to_bf16(void *narrow, const void *wide, int64_t count)
-{
-    const uint32_t *from = wide;
-    spryi_bf16_number *to = narrow;
-    uint32_t changed = 0;
-    for (int64_t k = 0; k < count; k++) {
-        changed |= from[k] & UINT16_MAX;
-        to[k].bits = (uint16_t)(from[k] >> 16);
-    }
-    return changed == 0;
-}
-
-static bool f32_to_f16(void *narrow, const void *wide, int64_t count)
-{
-    static const uint32_t rebias = (uint32_t)(127 - 15) << 23, one = 1u << 23, sign = 1u << 31;
-    const uint32_t *from = wide;
-    spryi_f16_number *to = narrow;
-    uint32_t changed = 0;
-    for (int64_t k = 0; k < count; k++) {
-        const uint32_t size = from[k] & ~sign, is_nonzero = 0 - ((size | (0 - size)) >> 31);
-        const uint32_t below = size - (rebias + one), above = rebias + 31 * one - 1 - size;
-        changed |= (((below | above) & sign) | (size & ((1u << 13) - 1))) & is_nonzero;
-        to[k].bits = (uint16_t)((((size - rebias) >> 13) & is_nonzero) | (from[k] & sign) >> 16);
-    }
-    return changed == 0;
-}
-
+/* In the order of preference. convert is NULL for indices into a table, which only devices find. */
 static const struct {
     spry_type wide, narrow;
     narrow_fn convert;
-} forms[] = {{SPRY_F64, SPRY_F32, f64_to_f32}, {SPRY_F32, SPRY_BF16, f32_to_bf16}, {SPRY_F32, SPRY_F16, f32_to_f16}};
+} forms[] = {{SPRY_F64, (spry_type)SPRYI_TABLE8, NULL},
+             {SPRY_F64, SPRY_F32, f64_to_f32},
+             {SPRY_F64, (spry_type)SPRYI_TABLE16, NULL},
+             {SPRY_F32, SPRY_BF16, f32_to_bf16},
+             {SPRY_F32, SPRY_F16, f32_to_f16}};
 
 /* Returns NULL if `narrow` is not a narrower type for the type `wide`. */
 static narrow_fn conversion(spry_type wide, spry_type narrow)
@@ -84,29 +58,86 @@ bool spryi_narrow_values(void *narrow, spry_type narrow_type, const void *wide, 
     return conversion(wide_type, narrow_type)(narrow, wide, count);
 }
 
-static bool fits(const spry_arrays *a, narrow_fn convert)
+/* ---- samples ------------------------------------------------------------------------------------------- */
+
+enum { PIECES = SPRYI_SAMPLE_BYTES / SPRYI_PIECE_BYTES };
+
+/*
+ * Copies a piece from each of PIECES equal parts of the values to `sample`. Its place in the part is irregular, since
+ * values often repeat at regular distances. Returns false if a device fails.
+ */
+static bool take_pieces(const spryi_device *device, void *sample, const spry_arrays *a)
 {
-    enum { SAMPLES = 64 };
-    const size_t size = spry_type_bytes(a->value_type);
-    uint64_t value, narrowed;
-    for (int64_t n = 0; n < SAMPLES; n++) {
-        const int64_t k = a->nnz / SAMPLES * n + a->nnz % SAMPLES * n / SAMPLES;
-        memcpy(&value, (const char *)a->values + (size_t)k * size, size);
-        if (!convert(&narrowed, &value, 1)) return false;
+    const int64_t bytes = a->nnz * (int64_t)spry_type_bytes(a->value_type), all = bytes / SPRYI_PIECE_BYTES;
+    int64_t pieces[PIECES];
+    for (int64_t n = 0; n < PIECES; n++) {
+        uint64_t random = (uint64_t)(n + 1) * UINT64_C(0x9e3779b97f4a7c15);
+        random = (random ^ random >> 32) * UINT64_C(0xd6e8feb86659fd93);
+        pieces[n] = all / PIECES * n + (int64_t)((random ^ random >> 32) % (uint64_t)(all / PIECES));
     }
+    if (device)
+        return device->ops->gather(device, &(spryi_gather){sample, a->values, bytes, pieces, PIECES}, NULL) == SPRY_OK;
+    for (int n = 0; n < PIECES; n++)
+        memcpy((char *)sample + n * SPRYI_PIECE_BYTES, (const char *)a->values + pieces[n] * SPRYI_PIECE_BYTES,
+               SPRYI_PIECE_BYTES);
     return true;
 }
 
-spry_type spryi_narrow_type(const spry_arrays *a, spry_type vector_type)
+static int by_bits(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* Returns the number of distinct values among `count` f64 values of a sample. */
+static int distinct(const uint64_t *values, int count)
+{
+    uint64_t sorted[SPRYI_SAMPLE_BYTES / 8];
+    int found = 1;
+    memcpy(sorted, values, (size_t)count * sizeof *sorted);
+    qsort(sorted, (size_t)count, sizeof *sorted, by_bits);
+    for (int n = 1; n < count; n++) found += sorted[n] != sorted[n - 1];
+    return found;
+}
+
+void spryi_sample_values(spryi_value_sample *sample, const spryi_device *device, const spry_arrays *a)
 {
     enum { LEAST_BYTES = 1 << 20 };
-    if (a->nnz * (int64_t)spry_type_bytes(a->value_type) < LEAST_BYTES) return 0;
-    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
-        if (forms[f].wide == a->value_type && spryi_value_row(forms[f].narrow, vector_type) >= 0 &&
-            fits(a, forms[f].convert))
+    const int64_t size = (int64_t)spry_type_bytes(a->value_type);
+    sample->type = a->value_type;
+    sample->bytes = a->nnz * size;
+    sample->count = 0;
+    if (sample->bytes < LEAST_BYTES || !take_pieces(device, sample->values, a)) return;
+    sample->count = (int)(SPRYI_SAMPLE_BYTES / size);
+    sample->distinct = sample->type == SPRY_F64 ? distinct(sample->values, sample->count) : sample->count;
+}
+
+/*
+ * Returns whether a sample is exact in form f, or has so few distinct values that a table may have room for all. If
+ * 4096 values are equally frequent, a sample of 512 has 480 of them on average, and rarely more than MOST_OF_SAMPLE.
+ */
+static bool fits(size_t f, const spryi_value_sample *sample)
+{
+    enum { MOST_OF_SAMPLE = 509, LEAST_BYTES = 1 << 25 };
+    uint64_t narrow[SPRYI_SAMPLE_BYTES / 8];
+    const int most = spryi_table_values(forms[f].narrow);
+    if (most > 0) return sample->distinct <= most && sample->distinct <= MOST_OF_SAMPLE && sample->bytes >= LEAST_BYTES;
+    return forms[f].convert(narrow, sample->values, sample->count);
+}
+
+spry_type spryi_narrow_type(const spryi_value_sample *sample, spry_type vector_type, bool in_tables, spry_type after)
+{
+    bool passed = after == 0;
+    for (size_t f = 0; sample->count > 0 && f < sizeof forms / sizeof *forms; f++) {
+        if (passed && forms[f].wide == sample->type && spryi_value_row(forms[f].narrow, vector_type) >= 0 &&
+            (in_tables || spryi_table_values(forms[f].narrow) == 0) && fits(f, sample))
             return forms[f].narrow;
+        passed = passed || forms[f].narrow == after;
+    }
     return 0;
 }
+
+/* ---- narrow matrices ------------------------------------------------------------------------------------ */
 
 typedef struct narrow_job {
     narrow_fn convert;

@@ -337,7 +337,7 @@ void spry_explanation_destroy(spry_explanation *e)
 
 /* ---- features of the ranking, by name ---- */
 
-enum { GENERAL_FEATURES = 18, MOST_FEATURES = GENERAL_FEATURES + SPRYI_MOST_ESTIMATED * SPRYI_MOST_FAMILY_FEATURES };
+enum { GENERAL_FEATURES = 19, MOST_FEATURES = GENERAL_FEATURES + SPRYI_MOST_ESTIMATED * SPRYI_MOST_FAMILY_FEATURES };
 
 static int list_general(spryi_feature_value *list, const spryi_features *f)
 {
@@ -359,7 +359,8 @@ static int list_general(spryi_feature_value *list, const spryi_features *f)
          {"far_sectors", "those of these over 512 KB of x from the diagonal", f->far_sectors},
          {"adjacent", "share of entries whose right neighbour is also an entry", f->relations.adjacent},
          {"repeated", "share of entries whose columns follow from the row before", f->relations.repeated},
-         {"narrow_bytes", "bytes of a value in formats that narrow values", f->narrow_bytes},
+         {"narrow_bytes", "bytes of a value in formats that narrow values", f->narrow.floats},
+         {"table_bytes", "the same in formats that also store indices into a table", f->narrow.tables},
          {"scattered", "1: neighbouring entries gather x from all over", f->scattered}};
     _Static_assert(sizeof general / sizeof *general == GENERAL_FEATURES, "all of them");
     memcpy(list, general, sizeof general);

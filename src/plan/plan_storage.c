@@ -62,16 +62,23 @@ static bool is_stored_in_place(const spryi_plan *plan)
 
 /*
  * Returns a type in which the format may store values that are exact in it, so that products have the same bits in less
- * time. Returns 0 if there is none, or the kernel gains from none. csr: A as CSR. Values on a device that once had the
- * matrix's type keep it, since captured graphs may read them.
+ * time, or 0 if there is none. csr: A as CSR, in host memory or the plan's device. in_tables: the type may be an index
+ * into a table. after: 0, or the result of a call; then returns the next type by preference. Values on a device that
+ * once had the matrix's type keep it, since captured graphs may read them.
  */
-static spry_type narrow_type(const spryi_plan *plan, const spry_matrix *csr)
+static spry_type narrow_type(const spryi_plan *plan, const spry_matrix *csr, bool in_tables, spry_type after)
 {
     const bool is_wide = plan->stored.on_device && plan->stored.widening == 0;
-    if (plan->request.options.keep_value_type || !plan->target.kernel->narrows || !csr || is_wide) return 0;
+    const spryi_narrows narrows = plan->target.kernel->narrows;
+    if (plan->request.options.keep_value_type || !narrows || is_wide || !csr || !csr->a.values) return 0;
+    spryi_value_sample sample;
     spry_arrays a = csr->a;
-    a.value_type = spryi_narrow_type(&csr->a, plan->request.vector_type);
-    return a.value_type && spryi_run_of(plan, &a) ? a.value_type : 0;
+    spryi_sample_values(&sample, a.device > 0 ? plan->request.device : NULL, &csr->a);
+    in_tables = in_tables && narrows == SPRYI_NARROWS_TO_TABLES;
+    a.value_type = after;
+    do a.value_type = spryi_narrow_type(&sample, plan->request.vector_type, in_tables, a.value_type);
+    while (a.value_type && !spryi_run_of(plan, &a));
+    return a.value_type;
 }
 
 /* Returns the bytes by which values in request->narrow_type are smaller than values in the matrix's type. */
@@ -79,7 +86,8 @@ static int64_t widening_of(const spryi_build_request *request, const spryi_cost 
 {
     if (!request->narrow_type) return 0;
     const size_t wide = spry_type_bytes(request->value_type), narrow = spry_type_bytes(request->narrow_type);
-    return (request->A->a.nnz + cost->padding) * (int64_t)(wide - narrow);
+    const int64_t table = spryi_table_values(request->narrow_type) * (int64_t)sizeof(double);
+    return (request->A->a.nnz + cost->padding) * (int64_t)(wide - narrow) - table;
 }
 
 /*
@@ -98,7 +106,7 @@ static spry_status build(const spryi_plan *plan, spryi_plan_storage *stored, spr
         request.copied = 1;
     }
     SPRYI_TRY(spryi_complete_request(plan->context, &request, plan->target.format, err));
-    request.narrow_type = narrow_type(plan, request.csr);
+    request.narrow_type = narrow_type(plan, request.csr, false, 0);
     SPRYI_TRY(spryi_storage_build(plan->context, plan->target.format, &stored->storage, &request, err));
     if (spryi_storage_arrays(stored->storage)->value_type == request.narrow_type)
         stored->widening = widening_of(&request, &cost);
@@ -149,9 +157,10 @@ done:
 /* ---- conversion on a device ------------------------------------------------------------------------------ */
 
 /* CSR in device memory: the matrix's own arrays, or copies. */
+enum { COPIES = 5, VALUES = 2, NARROW, TABLE };
 typedef struct device_csr {
     spry_arrays a;
-    void *copies[3]; /* NULL: no copy, or owned by the storage */
+    void *copies[COPIES]; /* NULL: no copy, or owned by the storage; the first three are of the matrix's arrays */
 } device_csr;
 
 /* Adds values of 1 to a pattern. Copies a few values from the host and repeats them by copies on the device. */
@@ -160,8 +169,8 @@ static spry_status add_ones(const spryi_device *d, device_csr *csr, spry_type ty
     double staged[256];
     const int64_t size = (int64_t)spry_type_bytes(type), all = csr->a.nnz * size;
     int64_t have = (int64_t)sizeof staged < all ? (int64_t)sizeof staged : all;
-    SPRYI_OK_OR_RETURN(d->ops->allocate(d, &csr->copies[2], all, "values", err));
-    char *to = csr->copies[2];
+    SPRYI_OK_OR_RETURN(d->ops->allocate(d, &csr->copies[VALUES], all, "values", err));
+    char *to = csr->copies[VALUES];
     for (int64_t k = 0; k * size < (int64_t)sizeof staged; k++) spryi_set_value(staged, type, k, 1);
     if (have > 0) SPRYI_OK_OR_RETURN(d->ops->copy(d, to, staged, have, SPRYI_TO_DEVICE, NULL, err));
     for (; have < all; have *= 2) {
@@ -175,7 +184,7 @@ static spry_status add_ones(const spryi_device *d, device_csr *csr, spry_type ty
 
 static void release_copies(const spryi_device *d, const device_csr *csr)
 {
-    for (int n = 0; n < 3; n++) d->ops->release(d, csr->copies[n]);
+    for (int n = 0; n < COPIES; n++) d->ops->release(d, csr->copies[n]);
 }
 
 /* Moves copies that the storage uses from *csr to the storage's own arrays. */
@@ -184,7 +193,7 @@ static void keep_copies(spryi_plan_storage *made, device_csr *csr, const spryi_f
     spryi_section sections[SPRYI_MOST_SECTIONS];
     const int count = spryi_storage_device_sections(format, made->storage, sections);
     for (int s = 0; s < count; s++)
-        for (int n = 0; sections[s].array && n < 3; n++)
+        for (int n = 0; sections[s].array && n < COPIES; n++)
             if (csr->copies[n] && *sections[s].array == csr->copies[n]) {
                 made->arrays[made->array_count++] = csr->copies[n];
                 csr->copies[n] = NULL;
@@ -214,8 +223,40 @@ static spry_status check_wide(const spryi_build_request *request, const char *fo
     return spryi_check_storage(request, format, &wide, err);
 }
 
+/*
+ * Replaces the values, which are in device memory, by values of request->narrow_type, or of the next type by preference
+ * if one changes. Sets request->narrow_type to 0 if all types change values. csr: A as CSR.
+ */
+static spry_status narrow_on_device(const spryi_plan *plan, device_csr *to, spryi_build_request *request,
+                                    const spry_matrix *csr, spry_error *err)
+{
+    const spryi_device *d = plan->request.device;
+    bool exact = false;
+    for (; request->narrow_type; request->narrow_type = narrow_type(plan, csr, true, request->narrow_type)) {
+        const spry_type type = request->narrow_type;
+        const int64_t table_bytes = spryi_table_values(type) * (int64_t)sizeof(double);
+        SPRYI_OK_OR_RETURN(
+            d->ops->allocate(d, &to->copies[NARROW], to->a.nnz * (int64_t)spry_type_bytes(type), "narrow values", err));
+        if (table_bytes > 0) SPRYI_OK_OR_RETURN(d->ops->allocate(d, &to->copies[TABLE], table_bytes, "table", err));
+        SPRYI_OK_OR_RETURN(d->ops->matrix->narrow(d, to->copies[NARROW], type, to->a.values, to->a.value_type,
+                                                  to->a.nnz, to->copies[TABLE], &exact, err));
+        if (exact) {
+            to->a.values = to->copies[NARROW];
+            to->a.value_type = type;
+            d->ops->release(d, to->copies[VALUES]);
+            to->copies[VALUES] = NULL;
+            break;
+        }
+        for (int n = NARROW; n < COPIES; n++) {
+            d->ops->release(d, to->copies[n]);
+            to->copies[n] = NULL;
+        }
+    }
+    return SPRY_OK;
+}
+
 static spry_status convert(const spryi_plan *plan, spryi_plan_storage *made, const spryi_converter *converter,
-                           const spryi_build_request *request, spry_error *err)
+                           spryi_build_request *request, spry_error *err)
 {
     const spryi_device *d = plan->request.device;
     spry_status status = SPRY_OK;
@@ -227,9 +268,12 @@ static spry_status convert(const spryi_plan *plan, spryi_plan_storage *made, con
         SPRYI_TRY(spryi_copy_csr(d, &csr.a, csr.copies, err));
         made->upload_us = spryi_now_us() - start;
     }
+    if (csr.a.value_type != request->narrow_type)
+        SPRYI_TRY(narrow_on_device(plan, &csr, request, request->csr ? request->csr : plan->A, err));
     if (csr.a.value_type == SPRY_PATTERN && plan->target.value_type != SPRY_PATTERN)
         SPRYI_TRY(add_ones(d, &csr, plan->target.value_type, err));
     work.csr = csr.a;
+    work.table = csr.copies[TABLE];
     SPRYI_TRY(spryi_allocate(plan->context, &made->storage, 1, plan->target.format->layout.size, "storage", err));
     made->on_device = made->built_on_device = true;
     memset(made->storage, 0, plan->target.format->layout.size);
@@ -264,14 +308,17 @@ static bool can_be_converted(const spryi_plan *plan)
     return as_is || (a->device == 0 && !plan->target.format->takes_any_layout);
 }
 
-/* Replaces request->csr, which is in host memory, by a matrix with narrow values, if no value changes. */
+/*
+ * Replaces request->csr, which is in host memory, by a matrix with narrow values. If one would change, sets
+ * request->narrow_type to the next type by preference instead. Only the device converts to indices into a table.
+ */
 static spry_status narrow_csr(const spryi_plan *plan, spryi_build_request *request, spry_error *err)
 {
+    const spry_type type = request->narrow_type;
     spry_matrix *made;
-    request->narrow_type = narrow_type(plan, request->csr);
-    if (!request->narrow_type) return SPRY_OK;
-    SPRYI_OK_OR_RETURN(spryi_matrix_narrowed(plan->context, &made, request->csr, request->narrow_type, err));
-    if (made->a.value_type != request->narrow_type) request->narrow_type = 0;
+    if (!type || spryi_table_values(type) > 0) return SPRY_OK;
+    SPRYI_OK_OR_RETURN(spryi_matrix_narrowed(plan->context, &made, request->csr, type, err));
+    if (made->a.value_type != type) request->narrow_type = narrow_type(plan, request->csr, true, type);
     spryi_matrix_release(request->csr);
     request->csr = made;
     return SPRY_OK;
@@ -292,6 +339,8 @@ static spry_status build_on_device(const spryi_plan *plan, spryi_plan_storage *m
     spryi_build_request request = spryi_request_of(plan);
     spry_status status = SPRY_OK;
     if (plan->A->a.device == 0) status = spryi_complete_request(plan->context, &request, plan->target.format, &why);
+    if (status == SPRY_OK)
+        request.narrow_type = narrow_type(plan, plan->A->a.device > 0 ? plan->A : request.csr, true, 0);
     if (plan->A->a.device == 0 && status == SPRY_OK) status = narrow_csr(plan, &request, &why);
     if (status == SPRY_OK) status = convert(plan, made, converter, &request, &why);
     spryi_matrix_release(request.csr);
@@ -503,9 +552,9 @@ static spry_status exchange_values(spryi_plan *plan, spryi_plan_storage *fresh, 
                           "values: not all are exact in %s, which captured graphs of the plan read: create plans for "
                           "graphs with keep_value_type",
                           spry_type_name(spryi_storage_arrays(own->storage)->value_type));
-    const int count = spryi_storage_device_sections(plan->target.format, fresh->storage, from);
-    spryi_storage_device_sections(plan->target.format, own->storage, to);
-    for (int s = 0; s < count; s++) {
+    const int counts[] = {spryi_storage_device_sections(plan->target.format, fresh->storage, from),
+                          spryi_storage_device_sections(plan->target.format, own->storage, to)};
+    for (int s = 0; s < counts[0] && s < counts[1]; s++) { /* a table of values is the last array */
         if (!from[s].array || from[s].item_bytes != to[s].item_bytes) continue;
         void *const kept = *to[s].array, *const other = *from[s].array;
         replace_owned(own, kept, other);

@@ -67,8 +67,8 @@ static void choices_of_blocks(void **state)
         {"rgg20,scale=13", 4, HALF_OF_16, "cuda", "csr", "us a product predicted"},
         {"rgg20,scale=12", 1, 0, "cuda", "csr", "us a product predicted"},
         {"rgg20,scale=12", 4, TWO_OF_16, "cpu", "bsr", "of csr's time a product, "},
-        /* Half of the values that bsr stores would be zeros. */
-        {"rgg20,scale=12", 4, HALF_OF_16, "cpu", "sell", "of csr's time a product, "},
+        /* Half of the values that bsr stores would be zeros. packed stores the values as f32. */
+        {"rgg20,scale=12", 4, HALF_OF_16, "cpu", "packed", "of csr's time a product, "},
         {"rgg20,scale=14", 3, 0, "cpu", "bsr", "of csr's time a product, "},
         {"diagonal,rows=60000", 3, 0, "cpu", "ell", "of csr's time a product, "}, /* rows of equal length */
         {"banded,rows=9000", 1, 0, "cpu", "packed", "of csr's time a product, "}, /* all values are 1 */

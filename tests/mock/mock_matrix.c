@@ -205,6 +205,16 @@ static spry_status diagonal(const spryi_device *device, const spry_vector *d, co
     return SPRY_OK;
 }
 
+static spry_status narrow(const spryi_device *device, void *narrow, spry_type narrow_type, const void *wide,
+                          spry_type wide_type, int64_t count, double *table, bool *exact, spry_error *err)
+{
+    (void)device, (void)table, (void)err;
+    open_all();
+    *exact = spryi_narrow_values(narrow, narrow_type, wide, wide_type, count);
+    mock_close_memory();
+    return SPRY_OK;
+}
+
 const spryi_matrix_functions mock_matrix = {.inspect = inspect,
                                             .transpose = transpose,
                                             .sort = sort,
@@ -212,4 +222,5 @@ const spryi_matrix_functions mock_matrix = {.inspect = inspect,
                                             .extract = extract,
                                             .scale = scale,
                                             .diagonal = diagonal,
-                                            .summarize_rows = mock_summarize_rows};
+                                            .summarize_rows = mock_summarize_rows,
+                                            .narrow = narrow};

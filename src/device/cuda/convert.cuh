@@ -8,9 +8,19 @@
 
 #include <type_traits>
 
-/* An unsigned integer of a value's size, to copy values without arithmetic. */
-template <typename S>
-using value_bits = std::conditional_t<sizeof(S) == 8, uint64_t, std::conditional_t<sizeof(S) == 4, uint32_t, uint16_t>>;
+/* Evaluates the expression with B as an unsigned integer of the size of a stored type, to copy values as bits. */
+#define SPRY_BY_BYTES(type_number, B, ...)                                                                             \
+    call_with_bytes(spry_type_bytes(type_number), [&](auto of_size) {                                                  \
+        typedef decltype(of_size) B;                                                                                   \
+        return __VA_ARGS__;                                                                                            \
+    })
+template <typename F> static inline auto call_with_bytes(size_t bytes, F call)
+{
+    if (bytes == sizeof(uint8_t)) return call(uint8_t());
+    if (bytes == sizeof(uint16_t)) return call(uint16_t());
+    if (bytes == sizeof(uint64_t)) return call(uint64_t());
+    return call(uint32_t());
+}
 
 #define SPRY_CUDA_TRY(...)                                                                                             \
     do {                                                                                                               \

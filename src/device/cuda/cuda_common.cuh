@@ -9,9 +9,11 @@ extern "C" {
 #include "base/error.h"
 #include "core/device.h"
 }
+#include "base/types.h"
 #include "device/cuda/kernels.h"
 
 #include <cuda_runtime.h>
+#include <type_traits>
 
 /* alpha or beta: a value, or its device address. */
 template <typename V> struct scalar {
@@ -140,9 +142,16 @@ SPRY_CUDA_LOAD_ONCE(uint16_t, "u16", "=h")
  */
 template <typename S> static __device__ __forceinline__ S load_once(const S *p)
 {
-    static_assert(sizeof(S) == sizeof(uint16_t), "other types have a load_once of their own");
-    const S v = {load_once((const uint16_t *)p)};
-    return v;
+    static_assert(sizeof(S) <= sizeof(uint16_t), "other types have a load_once of their own");
+    if constexpr (sizeof(S) == sizeof(uint16_t)) {
+        const S v = {load_once((const uint16_t *)p)};
+        return v;
+    } else {
+        uint16_t bits;
+        asm("ld.global.nc.L1::no_allocate.u8 %0, [%1];" : "=h"(bits) : "l"(p));
+        const S v = {(uint8_t)bits};
+        return v;
+    }
 }
 template <typename V> static __device__ __forceinline__ V widened(V v)
 {
@@ -155,6 +164,68 @@ static __device__ __forceinline__ float widened(spryi_bf16 v)
 static __device__ __forceinline__ float widened(spryi_f16 v)
 {
     return spryi_widen_f16(v);
+}
+/*
+ * Values that are indices into a table. A block whose threads look up many values copies the table to shared memory.
+ * There are 16 copies for 8-bit indices, so that the 16 lanes of one access need different banks. Other kernels have
+ * the stored type direct<S>, and read the table from the first-level cache. All threads of a block call open_table
+ * before they load values. s: the storage.
+ */
+template <typename S> struct direct {
+    S stored;
+};
+template <typename S> struct table_traits {
+    static const bool is_indexed = false;
+    typedef S direct_type;
+};
+template <typename S> struct index_traits {
+    static const bool is_indexed = true;
+    static const int copies = SPRYI_TABLE16_VALUES >> 8 * sizeof(S) > 0 ? SPRYI_TABLE16_VALUES >> 8 * sizeof(S) : 1;
+    typedef direct<S> direct_type;
+};
+template <> struct table_traits<spryi_table8> : index_traits<spryi_table8> {
+};
+template <> struct table_traits<spryi_table16> : index_traits<spryi_table16> {
+};
+template <typename S> using direct_of = typename table_traits<S>::direct_type;
+
+static __device__ __forceinline__ double *shared_table()
+{
+    __shared__ double table[SPRYI_TABLE16_VALUES];
+    return table;
+}
+static __device__ __forceinline__ const double **direct_table()
+{
+    __shared__ const double *table;
+    return &table;
+}
+template <typename S> static __device__ __forceinline__ double indexed_value(S v)
+{
+    constexpr int copies = table_traits<S>::copies;
+    return shared_table()[v.index * copies + threadIdx.x % copies];
+}
+static __device__ __forceinline__ double widened(spryi_table8 v)
+{
+    return indexed_value(v);
+}
+static __device__ __forceinline__ double widened(spryi_table16 v)
+{
+    return indexed_value(v);
+}
+template <typename S> static __device__ __forceinline__ double widened(direct<S> v)
+{
+    return __ldg(*direct_table() + v.stored.index);
+}
+template <typename S, typename T> static __device__ __forceinline__ void open_table(const T &s)
+{
+    if constexpr (table_traits<S>::is_indexed) {
+        for (int n = threadIdx.x; n < SPRYI_TABLE16_VALUES; n += blockDim.x)
+            shared_table()[n] = __ldg((const double *)s.table + n / table_traits<S>::copies);
+        __syncthreads();
+    } else if constexpr (std::is_same_v<S, direct<spryi_table8>> || std::is_same_v<S, direct<spryi_table16>>) {
+        if (threadIdx.x == 0) *direct_table() = (const double *)s.table;
+        __syncthreads();
+    }
 }
 template <typename V, typename S> static __device__ __forceinline__ V element_at(const S *p)
 {
@@ -170,8 +241,13 @@ static __device__ __forceinline__ double load_kept(const double *p)
 }
 template <typename S> static __device__ __forceinline__ S load_kept(const S *p)
 {
-    const S v = {__ldg((const uint16_t *)p)};
-    return v;
+    if constexpr (sizeof(S) == sizeof(uint8_t)) {
+        const S v = {__ldg((const uint8_t *)p)};
+        return v;
+    } else {
+        const S v = {__ldg((const uint16_t *)p)};
+        return v;
+    }
 }
 template <typename V, typename S> static __device__ __forceinline__ V element_kept(const S *p)
 {
@@ -239,6 +315,12 @@ template <typename KERNEL> static inline cudaError_t allow_shared_memory(KERNEL 
 #define SPRY_CUDA_MIXED_TABLE(run)                                                                                     \
     {                                                                                                                  \
         SPRYI_PLAIN_ROWS(SPRY_CUDA_MIXED_ROW, run) SPRYI_MIXED_ROWS(SPRY_CUDA_MIXED_ROW, run)                          \
+    }
+/* The same, including indices into a table of values. */
+#define SPRY_CUDA_INDEXED_TABLE(run)                                                                                   \
+    {                                                                                                                  \
+        SPRYI_PLAIN_ROWS(SPRY_CUDA_MIXED_ROW, run) SPRYI_MIXED_ROWS(SPRY_CUDA_MIXED_ROW, run)                          \
+            SPRYI_TABLE_ROWS(SPRY_CUDA_MIXED_ROW, run)                                                                 \
     }
 
 /*

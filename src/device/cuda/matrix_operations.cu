@@ -1,5 +1,5 @@
 /*
- * Operations on matrices: sum, extraction, scaling, diagonal.
+ * Operations on matrices: sum, extraction, scaling, diagonal, narrow values.
  * C = A + B merges rows with increasing columns. The place of an entry of A in C is the number of earlier entries of A
  * plus the number of earlier entries of B at positions that A lacks. For each entry of A, bisection finds the first
  * entry of B's row whose column is at least as large. A scan counts the entries of B at positions that A lacks. Entries
@@ -339,6 +339,156 @@ static spry_status diagonal(const spryi_device *device, const spry_vector *d, co
     return SPRY_OK;
 }
 
-const spryi_matrix_functions spry_cuda_matrix =
-    {spry_cuda_inspect_rows,  spry_cuda_transpose_rows, spry_cuda_sort_rows, add, extract, scale, diagonal,
-     spry_cuda_summarize_rows};
+/* ---- narrow values --------------------------------------------------------------------------------------- */
+
+/* W, N: integers with the bits of a wide and a narrow value. Sets *is_changed to 1 if a value changes. */
+template <typename W, typename N, N (*EXACT)(W, W *)>
+static __global__ void narrow_values(N *__restrict__ to, const W *__restrict__ from, int64_t count, int *is_changed)
+{
+    const int64_t k = thread_index();
+    W changed = 0;
+    if (k < count) to[k] = EXACT(from[k], &changed);
+    if (__any_sync(0xffffffffu, changed != 0) && threadIdx.x % 32 == 0) *is_changed = 1;
+}
+
+enum { INDEX_THREADS = 512 };
+
+/* Bits of two NaNs, which no table has: a free element, and an element that a thread is about to write. */
+static const unsigned long long FREE = ~0ull, BUSY = ~1ull;
+
+/*
+ * Returns the first value if it is finite, else +0. Storages pad with index 0 and multiply it by 0, so this value has
+ * index 0.
+ */
+static __device__ __forceinline__ unsigned long long finite_value(const unsigned long long *values)
+{
+    const unsigned long long infinite = 0x7ffull << 52, first = values[0];
+    return (first & infinite) == infinite ? 0 : first;
+}
+
+/*
+ * Returns the index of a value in a table of `size` elements, a power of two, and adds the value if the table lacks it.
+ * Returns -1 if there is no room. The table is a hash table with double hashing. finite: the value at index 0.
+ */
+static __device__ int index_in_table(unsigned long long *table, unsigned size, unsigned long long bits,
+                                     unsigned long long finite)
+{
+    const unsigned long long hash = bits * 0x9e3779b97f4a7c15ull;
+    unsigned at = bits == finite ? 0 : (unsigned)(hash >> 40) % size;
+    for (unsigned n = 0; n < size; n++, at = (at + ((unsigned)(hash >> 52) | 1)) % size) {
+        unsigned long long there = *(volatile unsigned long long *)(table + at);
+        if (at == 0) there = finite;
+        if (there == FREE) there = atomicCAS(table + at, FREE, bits);
+        if (there == FREE || there == bits) return (int)at;
+    }
+    return -1;
+}
+
+/* The values that a block has met, with their indices: a hash table in shared memory. */
+template <typename N> struct met_values {
+    static const unsigned size = sizeof(N) == 1 ? SPRYI_TABLE8_VALUES : SPRYI_TABLE16_VALUES; /* of the table */
+    static const unsigned slots = sizeof(N) == 1 ? 4 * size : 2 * size;
+    unsigned long long values[slots];
+    N indices[slots];
+};
+
+/*
+ * Replaces values by indices into a table, and fills the table. Sets *is_full to 1 if there are too many values. The
+ * order of the table depends on the order of the threads.
+ */
+template <typename N> static __global__ void __launch_bounds__(INDEX_THREADS)
+    index_values(N *__restrict__ to, const unsigned long long *__restrict__ from, int64_t count,
+                 unsigned long long *table, int *is_full)
+{
+    typedef met_values<N> met_type;
+    extern __shared__ __align__(8) unsigned char shared[];
+    met_type &met = *(met_type *)shared;
+    const unsigned long long finite = finite_value(from);
+    for (unsigned n = threadIdx.x; n < met_type::slots; n += INDEX_THREADS) met.values[n] = FREE;
+    __syncthreads();
+    for (int64_t k = thread_index(); k < count; k += (int64_t)gridDim.x * INDEX_THREADS) {
+        const unsigned long long bits = from[k];
+        unsigned at = (unsigned)(bits * 0x9e3779b97f4a7c15ull >> 32) % met_type::slots;
+        unsigned long long there = *(volatile unsigned long long *)(met.values + at);
+        while (there != bits && there != FREE && there != BUSY) {
+            at = (at + 1) % met_type::slots;
+            there = *(volatile unsigned long long *)(met.values + at);
+        }
+        if (there == bits && bits < BUSY) {
+            to[k] = *(volatile N *)(met.indices + at);
+            continue;
+        }
+        const bool has_room = bits < BUSY && !*(volatile int *)is_full;
+        const int index = has_room ? index_in_table(table, met_type::size, bits, finite) : -1;
+        if (index < 0) {
+            *is_full = 1;
+            return;
+        }
+        to[k] = (N)index;
+        if (atomicCAS(met.values + at, FREE, BUSY) != FREE) continue;
+        *(volatile N *)(met.indices + at) = (N)index;
+        __threadfence_block();
+        *(volatile unsigned long long *)(met.values + at) = bits;
+    }
+}
+
+/* Stores the value at index 0, and replaces free elements by +0. */
+static __global__ void finish_table(unsigned long long *table, int size, const unsigned long long *values)
+{
+    const int64_t n = thread_index();
+    if (n < size && table[n] == FREE) table[n] = n == 0 ? finite_value(values) : 0;
+}
+
+template <typename N> static spry_status find_indices(N *to, const void *from, int64_t count, double *table,
+                                                      int *is_full, spry_error *err)
+{
+    const int64_t blocks = ceil_div(count, INDEX_THREADS), most = 264; /* most: fills a GPU */
+    const int size = (int)met_values<N>::size, bytes = (int)sizeof(met_values<N>);
+    SPRY_CUDA_CHECK(cudaMemsetAsync(table, 255, (size_t)size * sizeof *table, 0), "table of values", err);
+    if (bytes > 48 << 10) SPRY_CUDA_CHECK(allow_shared_memory(index_values<N>, bytes), "indices into a table", err);
+    index_values<N><<<(unsigned)(blocks < most ? blocks : most), INDEX_THREADS, bytes>>>(
+        to, (const unsigned long long *)from, count, (unsigned long long *)table, is_full);
+    SPRY_CUDA_TRY(launched(err, "indices into a table"));
+    finish_table<<<convert_blocks(size), CONVERT_THREADS>>>((unsigned long long *)table, size,
+                                                            (const unsigned long long *)from);
+    return launched(err, "table of values");
+}
+
+static spry_status narrow(const spryi_device *device, void *narrow, spry_type narrow_type, const void *wide,
+                          spry_type wide_type, int64_t count, double *table, bool *exact, spry_error *err)
+{
+    device_scope scope(device->ordinal);
+    scratch space;
+    int is_changed = 0;
+    SPRY_CUDA_CHECK(scope.code, "device", err);
+    SPRY_CUDA_TRY(space.make(device, sizeof is_changed, "result of narrowing", err));
+    int *result = (int *)space.at;
+    SPRY_CUDA_CHECK(cudaMemsetAsync(result, 0, sizeof is_changed, 0), "narrow values", err);
+    if (count > 0 && (int)narrow_type == SPRYI_TABLE8)
+        SPRY_CUDA_TRY(find_indices((uint8_t *)narrow, wide, count, table, result, err));
+    else if (count > 0 && (int)narrow_type == SPRYI_TABLE16)
+        SPRY_CUDA_TRY(find_indices((uint16_t *)narrow, wide, count, table, result, err));
+    else if (count > 0 && wide_type == SPRY_F64)
+        narrow_values<uint64_t, uint32_t, spryi_exact_f32>
+            <<<convert_blocks(count), CONVERT_THREADS>>>((uint32_t *)narrow, (const uint64_t *)wide, count, result);
+    else if (count > 0 && narrow_type == SPRY_BF16)
+        narrow_values<uint32_t, uint16_t, spryi_exact_bf16>
+            <<<convert_blocks(count), CONVERT_THREADS>>>((uint16_t *)narrow, (const uint32_t *)wide, count, result);
+    else if (count > 0)
+        narrow_values<uint32_t, uint16_t, spryi_exact_f16>
+            <<<convert_blocks(count), CONVERT_THREADS>>>((uint16_t *)narrow, (const uint32_t *)wide, count, result);
+    SPRY_CUDA_TRY(launched(err, "narrow values"));
+    SPRY_CUDA_CHECK(cudaMemcpy(&is_changed, result, sizeof is_changed, cudaMemcpyDeviceToHost), "narrow values", err);
+    *exact = !is_changed;
+    return SPRY_OK;
+}
+
+const spryi_matrix_functions spry_cuda_matrix = {spry_cuda_inspect_rows,
+                                                 spry_cuda_transpose_rows,
+                                                 spry_cuda_sort_rows,
+                                                 add,
+                                                 extract,
+                                                 scale,
+                                                 diagonal,
+                                                 spry_cuda_summarize_rows,
+                                                 narrow};

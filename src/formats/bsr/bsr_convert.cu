@@ -235,7 +235,9 @@ template <typename P> static spry_status copy_groups(const spryi_device *device,
     return SPRY_OK;
 }
 
-static spry_status detect(const spryi_device *device, int64_t *block, const spry_arrays *a, spry_error *err)
+/* value_type: of A, which may be wider than that of a; the block size does not depend on the type of narrow values. */
+static spry_status detect(const spryi_device *device, int64_t *block, const spry_arrays *a, spry_type value_type,
+                          spry_error *err)
 {
     int64_t blocks[SPRYI_BSR_MOST_DETECTED + 1] = {0}, entries[SPRYI_BSR_MOST_DETECTED + 1] = {0};
     block_order o;
@@ -248,7 +250,9 @@ static spry_status detect(const spryi_device *device, int64_t *block, const spry
         blocks[r] = o.blocks;
         entries[r] = blocks[1]; /* with size 1, the blocks are the distinct entries */
     }
-    *block = spryi_bsr_cheapest(a, blocks, entries);
+    spry_arrays wide = *a;
+    wide.value_type = value_type;
+    *block = spryi_bsr_cheapest(&wide, blocks, entries);
     return SPRY_OK;
 }
 
@@ -281,7 +285,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     block_order o;
     if (a->value_type == SPRY_PATTERN) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "bsr: a pattern");
     if (a->nnz > UINT32_MAX) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "bsr: more entries than a key can number");
-    if (given == 0) SPRY_CUDA_TRY(detect(c->device, &block, a, err));
+    if (given == 0) SPRY_CUDA_TRY(detect(c->device, &block, a, c->request->value_type, err));
     SPRY_CUDA_TRY(start(c->device, &o, a, err));
     SPRY_CUDA_TRY(survey(&o, c, a, block, err));
     if (given == 0 && block > 1 && c->guard(c->request, "bsr", &c->cost, NULL) != SPRY_OK)

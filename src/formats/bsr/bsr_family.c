@@ -8,6 +8,7 @@ const spryi_kernel spryi_bsr_blocks_cuda = {
     .multi_row_major = SPRYI_OP_SPMV,
     .operations = SPRYI_OP_SPMV,
     .mixed = SPRYI_OP_SPMV,
+    .narrows = SPRYI_NARROWS_FLOATS,
 };
 
 /* clang-format off */

@@ -132,9 +132,10 @@ static spryi_work gpu_work(const spryi_product *p)
     const double n = (double)f->nnz, b = (double)g->block;
     bool has_holes;
     spryi_work w = spryi_gpu_row_work(f);
-    w.bytes = g->bytes + spryi_vector_bytes(f);
+    const double slots = g->bytes / n / stored_bytes(f, g, &has_holes); /* stored values per entry */
+    w.bytes = g->bytes - n * slots * spryi_narrowing(p) + spryi_vector_bytes(f);
     w.sectors = f->warp_sectors * n / b;
-    w.steps *= g->bytes / n / stored_bytes(f, g, &has_holes) * (g->block > 5 ? WIDE : 1);
+    w.steps *= slots * (g->block > 5 ? WIDE : 1);
     w.slices = (double)f->rows / b * 8;
     w.chain = found->longest;
     w.holes = has_holes;

@@ -54,9 +54,9 @@ spry_status spry_cuda_transpose(const spryi_device *device, const spry_arrays *a
     SPRY_BY_TYPE(a->offset_type, P, find_offsets<<<columns, CONVERT_THREADS>>>(keys, a->nnz, a->columns, (P *)offsets));
     SPRY_CUDA_TRY(launched(err, "csc: offsets"));
     if (a->nnz > 0)
-        SPRY_BY_STORED(a->value_type, S,
-                       gather<<<blocks, CONVERT_THREADS>>>(keys, a->nnz, row_of, (const value_bits<S> *)a->values, rows,
-                                                           (value_bits<S> *)values));
+        SPRY_BY_BYTES(a->value_type, B,
+                      gather<<<blocks, CONVERT_THREADS>>>(keys, a->nnz, row_of, (const B *)a->values, rows,
+                                                          (B *)values));
     SPRY_CUDA_TRY(launched(err, "csc: entries"));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "csc", err); /* the scratch memory is freed after the last kernel */
     return SPRY_OK;

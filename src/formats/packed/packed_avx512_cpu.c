@@ -78,6 +78,7 @@ const spryi_kernel spryi_packed_avx512_cpu = {
             "AVX-512",
     .source = "this library; slices: Monakov et al. 2010; super-rows: Lane and Booth 2022",
     .pattern = 1,
+    .narrows = SPRYI_NARROWS_FLOATS,
     .simd = SPRYI_AVX512,
     .spmv = &runs,
     .spmv_t = &spryi_packed_runs_t,

@@ -696,7 +696,7 @@ template <typename P> static spry_status build(spryi_conversion *c, spry_error *
     SPRY_CUDA_TRY(c->guard(c->request, "packed", &c->cost, err));
     SPRY_CUDA_TRY(spry_cuda_allocate_arrays(c, spryi_packed_arrays, err));
     const int64_t *counted = (const int64_t *)counts.at;
-    SPRY_CUDA_TRY(SPRY_BY_STORED(a->value_type, S, fill<value_bits<S>>(a, s, rows, groups, counted, err)));
+    SPRY_CUDA_TRY(SPRY_BY_BYTES(a->value_type, B, fill<B>(a, s, rows, groups, counted, err)));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "packed", err); /* before scratch is freed */
     return SPRY_OK;
 }
@@ -706,6 +706,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     if (c->request->options->op == SPRY_TRANSPOSE)
         return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "packed: windows of a transposed product are built on the host");
     ((spryi_packed *)c->storage)->a = shape_of(&c->csr);
+    ((spryi_packed *)c->storage)->table = c->table;
     return SPRY_BY_TYPE(c->csr.offset_type, P, build<P>(c, err));
 }
 

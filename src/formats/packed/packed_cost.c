@@ -1,5 +1,6 @@
 /* Arrays of packed and their sizes. The CUDA plug-in compiles this file too. */
 #include "base/error.h"
+#include "base/types.h"
 #include "formats/packed/packed_layout.h"
 #include "formats/shared/owned_arrays.h"
 
@@ -29,7 +30,8 @@ int spryi_packed_arrays(void *storage, spryi_section *list)
     spryi_packed *s = storage;
     const int64_t index_bytes = (int64_t)spryi_index_type_bytes(s->a.index_type);
     const int64_t value_bytes = (int64_t)spry_type_bytes(s->a.value_type);
-    const int values = value_bytes > 0, pattern = s->a.value_type == SPRY_PATTERN;
+    const int table = spryi_table_values(s->a.value_type), values = value_bytes > 0,
+              pattern = s->a.value_type == SPRY_PATTERN;
     const spryi_section arrays[] = {
         {"slices", (void **)&s->slices, NULL, spryi_size_plus_one(s->slice_count), sizeof *s->slices},
         {"extras", (void **)&s->extras, NULL, s->slice_count, sizeof *s->extras},
@@ -43,9 +45,11 @@ int spryi_packed_arrays(void *storage, spryi_section *list)
         {"long_columns", &s->long_rows.columns, NULL, s->long_rows.nnz, index_bytes},
         {"long_values", pattern ? NULL : &s->long_rows.values, s, values ? s->long_rows.nnz : 0,
          values ? value_bytes : 1},
+        {SPRYI_TABLE_SECTION, &s->table, NULL, table, sizeof(double)},
     };
-    for (int n = 0; n < SPRYI_PACKED_ARRAYS; n++) list[n] = arrays[n];
-    return SPRYI_PACKED_ARRAYS;
+    const int count = SPRYI_PACKED_ARRAYS - (table == 0);
+    for (int n = 0; n < count; n++) list[n] = arrays[n];
+    return count;
 }
 
 /* In cost->words, a slice counts as five words and a unit of the indices as four. */

@@ -8,6 +8,11 @@ extern "C" {
 }
 
 enum { LANES = SPRYI_PACKED_LANES, UNITS = 132 /* multiprocessors of an H200, for which launches are sized */ };
+/*
+ * Blocks of kernels whose values are indices into a table stay on their multiprocessor, since each copies the table to
+ * shared memory: threads per block, and blocks per multiprocessor. Measured on an H200.
+ */
+static const int INDEXED_THREADS = 512, INDEXED_BLOCKS = 2;
 static const unsigned ALL = 0xffffffffu; /* mask of all lanes, or of all slots */
 
 static __device__ __forceinline__ spryi_packed_slice load_slice(const spryi_packed_slice *p)

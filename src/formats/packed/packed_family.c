@@ -10,6 +10,7 @@ const spryi_kernel spryi_packed_slices_cuda = {
     .multi_column_major = SPRYI_OP_SPMV,
     .operations = SPRYI_OP_SPMV,
     .mixed = SPRYI_OP_SPMV,
+    .narrows = SPRYI_NARROWS_TO_TABLES,
 };
 
 /* clang-format off */

@@ -143,12 +143,14 @@ static int64_t most_entries(const spry_arrays *csr, int64_t block)
 
 /*
  * Fills the arrays of a measured s, whose value type may be narrower than that of csr. Sets *done to false, and fills
- * nothing, if a value is not exact in that type. share: slices may share values.
+ * nothing, if a value is not exact in that type. If only CPUs read s, slices may share values.
  */
-static spry_status store(spry_context *context, spryi_packed *s, group_plan *plans, const spry_arrays *csr, bool share,
+static spry_status store(spry_context *context, spryi_packed *s, group_plan *plans, const spryi_build_request *request,
                          bool *done, spry_error *err)
 {
     enum { PAST = 64 }; /* vector loads may read past a group's values */
+    const spry_arrays *csr = &request->csr->a;
+    const bool share = request->only_cpu_reads;
     const int64_t groups = spryi_packed_group_count(csr, s->block);
     const int threads = spryi_threads(context, csr->nnz + csr->rows);
     group_job job = {.csr = csr, .s = s, .plans = plans, .share = share};
@@ -200,10 +202,10 @@ static spry_status build(spry_context *context, void *storage, const spryi_build
     spryi_packed_cost(&cost, s);
     SPRYI_TRY(spryi_admit(request, "packed", &cost, err));
     if (request->narrow_type) s->a.value_type = request->narrow_type;
-    SPRYI_TRY(store(context, s, plans, csr, request->only_cpu_reads, &is_stored, err));
+    SPRYI_TRY(store(context, s, plans, request, &is_stored, err));
     if (!is_stored) {
         s->a.value_type = csr->value_type;
-        SPRYI_TRY(store(context, s, plans, csr, request->only_cpu_reads, &is_stored, err));
+        SPRYI_TRY(store(context, s, plans, request, &is_stored, err));
     }
     if (request->options->op == SPRY_TRANSPOSE)
         SPRYI_TRY(spryi_windows_build(context, &s->windows, csr, spryi_packed_group_rows(s->block), err));

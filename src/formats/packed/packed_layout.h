@@ -216,6 +216,6 @@ int64_t spryi_packed_group_count(const spry_arrays *a, int64_t b);
 /* Sets the sizes of s to the counts *sum. Returns SPRY_TOO_LARGE if they exceed the counters of a record. */
 spry_status spryi_packed_set_sizes(spryi_packed *s, const spryi_packed_counts *sum, spry_error *err);
 /* Lists the arrays of a storage whose sizes are set. Returns the number of arrays. */
-enum { SPRYI_PACKED_ARRAYS = 9 };
+enum { SPRYI_PACKED_ARRAYS = 10 };
 int spryi_packed_arrays(void *storage, spryi_section *list);
 void spryi_packed_cost(spryi_cost *cost, const spryi_packed *s);

@@ -34,11 +34,12 @@ template <int KIND, int W, bool ONES, bool ALTERNATE, typename S, typename V> st
 add_narrow(V *sum, const S *Ax, const uint8_t *index, unsigned held, int t, const V *__restrict__ x)
 {
     const int lane = threadIdx.x % LANES;
-    V a[W], of_x[W];
+    S a[W]; /* widened when all loads have been issued */
+    V of_x[W];
     int32_t j[W];
 #pragma unroll
     for (int u = 0; u < W; u++)
-        if (!ALTERNATE) a[u] = ONES ? V(1) : element_at<V>(Ax + u * LANES);
+        if (!ALTERNATE) a[u] = ONES ? S() : load_once(Ax + u * LANES);
 #pragma unroll
     for (int u = 0; u < W; u++) {
         if (KIND == SPRYI_PACKED_OFFSETS) j[u] = load_once((const uint16_t *)index + lane + u * LANES);
@@ -49,7 +50,7 @@ add_narrow(V *sum, const S *Ax, const uint8_t *index, unsigned held, int t, cons
 #pragma unroll
             for (int q = 0; q < 4 && u + q < W; q++) j[u + q] = of[q];
         }
-        if (ALTERNATE) a[u] = ONES ? V(1) : element_at<V>(Ax + u * LANES);
+        if (ALTERNATE) a[u] = ONES ? S() : load_once(Ax + u * LANES);
     }
     unsigned mask = held >> t; /* the lane's slots from t on, one bit each; held is a mask only for DIAGONALS */
     if (KIND != SPRYI_PACKED_DIAGONALS) {
@@ -62,7 +63,7 @@ add_narrow(V *sum, const S *Ax, const uint8_t *index, unsigned held, int t, cons
         if (mask >> u & 1) of_x[u] = x[j[u]];
     }
 #pragma unroll
-    for (int u = 0; u < W; u++) *sum += a[u] * of_x[u];
+    for (int u = 0; u < W; u++) *sum += (ONES ? V(1) : V(widened(a[u]))) * of_x[u];
 }
 
 /*
@@ -144,19 +145,21 @@ run_holes(const spryi_packed *s, spryi_packed_slice slice, int32_t extra, const 
     V sum = 0;
 #pragma unroll 1
     for (int t = 0; t < width; t += U) {
-        V a[U], of_x[U];
+        S a[U];
+        V of_x[U];
 #pragma unroll
         for (int u = 0; u < U; u++) {
             const bool has = t + u < width &&
                              (kind == SPRYI_PACKED_DIAGONALS ? held >> (t + u) & 1 : t + u < (int)held);
             const unsigned slot = __ballot_sync(ALL, has);
             const int before = __popc(slot & ((1u << lane) - 1)), all = __popc(slot);
-            a[u] = of_x[u] = 0;
+            a[u] = S();
+            of_x[u] = 0;
             if (has) {
                 const int32_t j = kind == SPRYI_PACKED_DIAGONALS ? __ldg(columns + t + u)
                                   : kind == SPRYI_PACKED_OFFSETS ? __ldg(offsets + before)
                                                                  : __ldg(columns + before);
-                a[u] = ONES ? V(1) : element_kept<V>(Ax + before);
+                if (!ONES) a[u] = load_kept(Ax + before);
                 of_x[u] = x[j];
             }
             Ax += ONES ? 0 : all;
@@ -164,7 +167,7 @@ run_holes(const spryi_packed *s, spryi_packed_slice slice, int32_t extra, const 
             if (kind == SPRYI_PACKED_COLUMNS) columns += all;
         }
 #pragma unroll
-        for (int u = 0; u < U; u++) sum += a[u] * of_x[u];
+        for (int u = 0; u < U; u++) sum += (ONES ? V(1) : V(widened(a[u]))) * of_x[u];
     }
     if (has_row) put(y, row, sum, alpha, beta);
 }
@@ -217,14 +220,17 @@ enum narrow_class { FEW, SOME, MANY };
  * Launch shapes. More warps per multiprocessor leave fewer registers for each thread: 32 registers suffice for 6 slots
  * at a time, unless alpha and beta are tested in f64. Measured on an H200.
  */
-template <typename V, int CLASS, bool SIMPLE> struct narrow_shape {
-    static const bool is_double = sizeof(V) == 8;
-    static const int threads = 128, many = is_double ? 7 : 10;
+template <typename S, typename V, int CLASS, bool SIMPLE> struct narrow_shape {
+    static const bool is_double = sizeof(V) == 8, is_indexed = table_traits<S>::is_indexed;
+    static const int threads = is_indexed ? INDEXED_THREADS : 128, many = is_indexed ? 8 : is_double ? 7 : 10;
     /* slots added at a time */
     static const int slots = CLASS == FEW ? NARROW_FEW + 1 : CLASS == SOME ? NARROW_MOST : many;
-    static const int slices = CLASS == MANY ? 8 : CLASS == SOME && is_double ? 3 : 1; /* most slices of a warp */
+    /* most slices of a warp */
+    static const int slices = is_indexed ? INT32_MAX : CLASS == MANY ? 8 : CLASS == SOME && is_double ? 3 : 1;
     static const int wide_blocks = CLASS == SOME && !is_double ? 12 : 8;
-    static const int blocks = CLASS == FEW ? (SIMPLE || !is_double ? 16 : 12) : wide_blocks;
+    static const int blocks = is_indexed     ? INDEXED_BLOCKS
+                              : CLASS == FEW ? (SIMPLE || !is_double ? 16 : 12)
+                                             : wide_blocks;
 };
 
 /*
@@ -232,14 +238,15 @@ template <typename V, int CLASS, bool SIMPLE> struct narrow_shape {
  * slice's record is loaded before the current slice is multiplied.
  */
 template <typename S, typename V, int CLASS, bool ONES, bool SIMPLE> static __global__ void
-__launch_bounds__(narrow_shape<V, CLASS, SIMPLE>::threads, narrow_shape<V, CLASS, SIMPLE>::blocks)
+__launch_bounds__(narrow_shape<S, V, CLASS, SIMPLE>::threads, narrow_shape<S, V, CLASS, SIMPLE>::blocks)
     packed_narrow(const __grid_constant__ spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha,
                   scalar<V> beta, int most)
 {
-    typedef narrow_shape<V, CLASS, SIMPLE> shape;
+    typedef narrow_shape<S, V, CLASS, SIMPLE> shape;
     constexpr int WARPS = shape::threads / LANES;
     const int count = (int)s.slice_count, slices = shape::slices == 1 ? 1 : most; /* slices: per warp */
     int k = (int)blockIdx.x * (WARPS * slices) + (int)threadIdx.x / LANES;
+    open_table<S>(s);
     wait_for_previous_kernel();
     if (k >= count) return;
     spryi_packed_slice slice = load_slice(s.slices + k);

@@ -38,11 +38,12 @@ template <typename V, int SLOTS> struct pairs_shape {
 template <int W, bool WHOLE, bool ONES, int SLOTS, typename S, typename V> static __device__ __forceinline__ void
 add_pair(V (&sum)[2], const S *Ax, const V *x, const int32_t (&distance)[SLOTS], unsigned mask0, unsigned mask1)
 {
-    V a[2][W], of_x[2][W];
+    S a[2][W]; /* widened when all loads have been issued */
+    V of_x[2][W];
 #pragma unroll
     for (int u = 0; u < W; u++) {
-        a[0][u] = ONES ? V(1) : element_at<V>(Ax + u * LANES);
-        a[1][u] = ONES ? V(1) : element_at<V>(Ax + (W + u) * LANES);
+        a[0][u] = ONES ? S() : load_once(Ax + u * LANES);
+        a[1][u] = ONES ? S() : load_once(Ax + (W + u) * LANES);
     }
 #pragma unroll
     for (int u = 0; u < W; u++) {
@@ -53,8 +54,8 @@ add_pair(V (&sum)[2], const S *Ax, const V *x, const int32_t (&distance)[SLOTS],
     }
 #pragma unroll
     for (int u = 0; u < W; u++) {
-        sum[0] += a[0][u] * of_x[0][u];
-        sum[1] += a[1][u] * of_x[1][u];
+        sum[0] += (ONES ? V(1) : V(widened(a[0][u]))) * of_x[0][u];
+        sum[1] += (ONES ? V(1) : V(widened(a[1][u]))) * of_x[1][u];
     }
 }
 
@@ -90,18 +91,18 @@ static __device__ __forceinline__ V add_one(int width, unsigned mask, const S *A
     V sum = 0;
 #pragma unroll 1
     for (int t = 0; t < width; t += AT_ONCE) {
-        V a[AT_ONCE];
+        S a[AT_ONCE];
         int32_t distance[AT_ONCE];
 #pragma unroll
         for (int u = 0; u < AT_ONCE; u++) {
             const bool has = t + u < width && mask >> (t + u) & 1;
             distance[u] = t + u < width ? __ldg(list + t + u) : 0;
-            a[u] = ONES ? V(1) : V(0);
-            if (!ONES && has) a[u] = element_at<V>(Ax + (t + u) * LANES + lane);
+            a[u] = S();
+            if (!ONES && has) a[u] = load_once(Ax + (t + u) * LANES + lane);
         }
 #pragma unroll
         for (int u = 0; u < AT_ONCE; u++)
-            if (t + u < width && mask >> (t + u) & 1) sum += a[u] * x[distance[u]];
+            if (t + u < width && mask >> (t + u) & 1) sum += (ONES ? V(1) : V(widened(a[u]))) * x[distance[u]];
     }
     return sum;
 }

@@ -8,10 +8,11 @@
 template <typename S, typename V, bool ONES, int CLASS, bool SIMPLE>
 static void launch_narrow(const spryi_run_args *args)
 {
-    typedef narrow_shape<V, CLASS, SIMPLE> shape;
+    typedef narrow_shape<S, V, CLASS, SIMPLE> shape;
     const spryi_packed *s = (const spryi_packed *)args->storage;
     const int64_t at_once = UNITS * shape::blocks * (shape::threads / LANES);
-    const int slices = slices_of_warp(s, shape::slices, at_once);
+    const int slices = shape::is_indexed ? (int)ceil_div(s->slice_count, at_once)
+                                         : slices_of_warp(s, shape::slices, at_once);
     const int64_t blocks = ceil_div(s->slice_count, shape::threads / LANES * slices);
     const scalar<V> alpha = SPRY_ALPHA(V, args), beta = SPRY_BETA(V, args);
     const V *x = (const V *)args->x;
@@ -56,7 +57,15 @@ template <typename S, typename V, bool ONES> void spry_cuda_packed_rows(const sp
     const spryi_packed *s = (const spryi_packed *)args->storage;
     const int64_t width = ceil_div(s->slots, s->slice_count * LANES);
     const bool diagonals = s->indexed == 0;
-    if (diagonals && width <= (sizeof(S) == 8 ? NARROW_FEW - 1 : NARROW_FEW))
+    if constexpr (table_traits<S>::is_indexed) {
+        if (s->a.rows > INT32_MAX || (!diagonals && parts_of_slice(s) > 1))
+            launch_slices<S, V, ONES, 1>(args);
+        else if (width <= NARROW_FEW)
+            launch_narrow<S, V, ONES, FEW>(args);
+        else
+            launch_narrow<S, V, ONES, MANY, false>(args);
+        return;
+    } else if (diagonals && width <= (sizeof(S) == 8 ? NARROW_FEW - 1 : NARROW_FEW))
         launch_pairs<S, V, ONES, PAIRS_FEW>(args);
     else if (diagonals && sizeof(S) < 8 && width <= PAIRS_MOST && has_many_pairs<V>(s))
         launch_pairs<S, V, ONES, sizeof(S) < 8 ? PAIRS_MOST : PAIRS_FEW>(args); /* f64 has no instance for PAIRS_MOST */

@@ -19,9 +19,12 @@
 
 enum { MIXED_THREADS = 256, MIXED_SLICES = 4 /* most slices of a warp */ };
 
-/* Blocks per multiprocessor of packed_mixed and packed_wide. */
-template <int B> struct mixed_shape {
+/* Shape of packed_mixed, and blocks per multiprocessor of packed_wide. */
+template <typename S, int B> struct mixed_shape {
+    static const bool is_indexed = table_traits<S>::is_indexed;
     static const int blocks = B <= 3 ? 4 : 2;
+    static const int threads = !is_indexed ? (int)MIXED_THREADS : B == 2 || B == 3 ? 768 : INDEXED_THREADS;
+    static const int mixed_blocks = !is_indexed ? blocks : B == 1 ? INDEXED_BLOCKS : 1;
 };
 
 /*
@@ -54,7 +57,7 @@ template <int MODE, int B, bool ONES, int N, int R, typename S, typename V>
 static __device__ __forceinline__ void add_diagonals(V (&sum)[R][B], diagonal_work<S, V, R> *w, int t)
 {
     const unsigned lower = (1u << (threadIdx.x % LANES)) - 1;
-    V a[R][N][B * B];
+    S a[R][N][B * B]; /* widened when all loads have been issued */
 #pragma unroll
     for (int r = 0; r < R; r++) {
 #pragma unroll
@@ -69,9 +72,9 @@ static __device__ __forceinline__ void add_diagonals(V (&sum)[R][B], diagonal_wo
             }
 #pragma unroll
             for (int e = 0; e < B * B; e++) {
-                a[r][u][e] = V(ONES ? 1 : 0);
-                if (!ONES && MODE != HOLES) a[r][u][e] = element_at<V>(w->Ax[r] + (u * B * B + e) * LANES);
-                if (!ONES && MODE == HOLES && has) a[r][u][e] = element_kept<V>(w->Ax[r] + e * stride + before);
+                a[r][u][e] = S();
+                if (!ONES && MODE != HOLES) a[r][u][e] = load_once(w->Ax[r] + (u * B * B + e) * LANES);
+                if (!ONES && MODE == HOLES && has) a[r][u][e] = load_kept(w->Ax[r] + e * stride + before);
             }
             if (!ONES && MODE == HOLES) w->Ax[r] += stride * B * B;
         }
@@ -88,7 +91,7 @@ static __device__ __forceinline__ void add_diagonals(V (&sum)[R][B], diagonal_wo
                 V of_x = V(0);
                 if (has) of_x = x[r * LANES * B + c];
 #pragma unroll
-                for (int i = 0; i < B; i++) sum[r][i] += a[r][u][i * B + c] * of_x;
+                for (int i = 0; i < B; i++) sum[r][i] += (ONES ? V(1) : V(widened(a[r][u][i * B + c]))) * of_x;
             }
         }
     }
@@ -230,7 +233,7 @@ template <int KIND, int MODE, int B, bool ONES, int N, typename S, typename V>
 static __device__ __forceinline__ void add_indexed(V (&sum)[B], indexed_work<S, V> *w, int t)
 {
     const unsigned lower = (1u << (threadIdx.x % LANES)) - 1;
-    V a[N][B * B];
+    S a[N][B * B];
     int32_t j[N];
     bool has[N];
 #pragma unroll
@@ -241,7 +244,7 @@ static __device__ __forceinline__ void add_indexed(V (&sum)[B], indexed_work<S, 
             if (KIND == SPRYI_PACKED_OFFSETS) j[u] = load_once(w->offsets + u * LANES);
             if (KIND == SPRYI_PACKED_COLUMNS) j[u] = load_once(w->columns + u * LANES);
 #pragma unroll
-            for (int e = 0; e < B * B; e++) a[u][e] = ONES ? V(1) : element_at<V>(w->Ax + (u * B * B + e) * LANES);
+            for (int e = 0; e < B * B; e++) a[u][e] = ONES ? S() : load_once(w->Ax + (u * B * B + e) * LANES);
             continue;
         }
         const unsigned slot = __ballot_sync(ALL, has[u]);
@@ -249,8 +252,8 @@ static __device__ __forceinline__ void add_indexed(V (&sum)[B], indexed_work<S, 
         if (has[u]) j[u] = KIND == SPRYI_PACKED_OFFSETS ? __ldg(w->offsets + before) : __ldg(w->columns + before);
 #pragma unroll
         for (int e = 0; e < B * B; e++) {
-            a[u][e] = V(ONES ? 1 : 0);
-            if (!ONES && has[u]) a[u][e] = element_kept<V>(w->Ax + e * stride + before);
+            a[u][e] = S();
+            if (!ONES && has[u]) a[u][e] = load_kept(w->Ax + e * stride + before);
         }
         w->Ax += ONES ? 0 : stride * B * B;
         w->offsets += KIND == SPRYI_PACKED_OFFSETS ? stride : 0;
@@ -268,7 +271,7 @@ static __device__ __forceinline__ void add_indexed(V (&sum)[B], indexed_work<S, 
             V of_x = V(0);
             if (has[u]) of_x = w->x[(int64_t)j[u] * B + c];
 #pragma unroll
-            for (int i = 0; i < B; i++) sum[i] += a[u][i * B + c] * of_x;
+            for (int i = 0; i < B; i++) sum[i] += (ONES ? V(1) : V(widened(a[u][i * B + c]))) * of_x;
         }
 }
 
@@ -378,14 +381,15 @@ run_any(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra, c
 
 /* Multiplies slices of any kind. A warp has up to `run` slices and loads the next record early. */
 template <typename S, typename V, int B, bool ONES>
-static __global__ void __launch_bounds__(MIXED_THREADS, mixed_shape<B>::blocks)
+static __global__ void __launch_bounds__(mixed_shape<S, B>::threads, mixed_shape<S, B>::mixed_blocks)
     packed_mixed(const spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta,
                  int run)
 {
-    constexpr int WARPS = MIXED_THREADS / LANES;
+    constexpr int WARPS = mixed_shape<S, B>::threads / LANES;
     const int64_t first = (int64_t)blockIdx.x * (WARPS * run), last = first + WARPS * run;
     const int64_t end = last < s.slice_count ? last : s.slice_count;
     int64_t k = first + threadIdx.x / LANES;
+    open_table<S>(s);
     wait_for_previous_kernel();
     if (k >= end) return;
     spryi_packed_slice slice = load_slice(s.slices + k);
@@ -448,7 +452,7 @@ static __device__ __forceinline__ int sum_part(V *sum, int64_t *row, const spryi
 
 /* Multiplies slices of any kind with `parts` warps each. A slice of diagonals is multiplied only by its first warp. */
 template <typename S, typename V, int B, bool ONES>
-static __global__ void __launch_bounds__(MIXED_THREADS, mixed_shape<B>::blocks)
+static __global__ void __launch_bounds__(MIXED_THREADS, mixed_shape<S, B>::blocks)
     packed_wide(const spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta,
                 int parts)
 {
@@ -457,6 +461,7 @@ static __global__ void __launch_bounds__(MIXED_THREADS, mixed_shape<B>::blocks)
     const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES, part = warp % parts;
     const int64_t k = (int64_t)blockIdx.x * (WARPS / parts) + warp / parts;
     const bool has_slice = k < s.slice_count;
+    open_table<S>(s);
     wait_for_previous_kernel();
     const spryi_packed_slice slice = load_slice(s.slices + (has_slice ? k : 0));
     const int32_t extra = __ldg(s.extras + (has_slice ? k : 0));
@@ -522,28 +527,29 @@ static inline int slices_of_warp(const spryi_packed *s, int most, int64_t at_onc
 template <typename S, typename V, bool ONES, int B> static void launch_slices(const spryi_run_args *args)
 {
     typedef diagonal_shape<V, B> shape;
-    constexpr int WARPS = MIXED_THREADS / LANES;
+    constexpr bool is_indexed = table_traits<S>::is_indexed;
+    constexpr int WARPS = mixed_shape<S, B>::threads / LANES;
     const spryi_packed *s = (const spryi_packed *)args->storage;
     const V *x = (const V *)args->x;
     V *y = (V *)args->y;
     const scalar<V> alpha = SPRY_ALPHA(V, args), beta = SPRY_BETA(V, args);
-    constexpr bool HAS_WIDE = B == 1 || sizeof(S) == sizeof(V); /* narrow values in blocks would need too much code */
-    const int parts = HAS_WIDE ? parts_of_slice(s) : 1,
-              run = slices_of_warp(s, MIXED_SLICES, UNITS * mixed_shape<B>::blocks * WARPS);
+    const int64_t at_once = UNITS * mixed_shape<S, B>::mixed_blocks * WARPS;
+    const int parts = parts_of_slice(s);
+    const int run = is_indexed ? (int)ceil_div(s->slice_count, at_once) : slices_of_warp(s, MIXED_SLICES, at_once);
     const int64_t pairs = ceil_div(s->slice_count, shape::threads / LANES * shape::slices);
     const int64_t runs = ceil_div(s->slice_count, WARPS * run);
-    const int64_t wide = ceil_div(s->slice_count, WARPS / parts);
-    if (s->indexed == 0) {
-        launch_early(args, packed_diagonals<S, V, B, ONES>, pairs, shape::threads, 0, *s, x, y, alpha, beta);
-        return;
-    }
-    if constexpr (HAS_WIDE) {
-        if (parts > 1) {
-            launch_early(args, packed_wide<S, V, B, ONES>, wide, MIXED_THREADS, 0, *s, x, y, alpha, beta, parts);
+    const int64_t wide = ceil_div(s->slice_count, MIXED_THREADS / LANES / parts);
+    if constexpr (!is_indexed) {
+        if (s->indexed == 0) {
+            launch_early(args, packed_diagonals<S, V, B, ONES>, pairs, shape::threads, 0, *s, x, y, alpha, beta);
             return;
         }
     }
-    launch_early(args, packed_mixed<S, V, B, ONES>, runs, MIXED_THREADS, 0, *s, x, y, alpha, beta, run);
+    if (s->indexed > 0 && parts > 1)
+        launch_early(args, packed_wide<direct_of<S>, V, B, ONES>, wide, MIXED_THREADS, 0, *s, x, y, alpha, beta, parts);
+    else
+        launch_early(args, packed_mixed<S, V, B, ONES>, runs, mixed_shape<S, B>::threads, 0, *s, x, y, alpha, beta,
+                     run);
 }
 
 /* Multiplies slices in which a lane is a row or B rows of B x B blocks. Each module defines the instances of one B. */

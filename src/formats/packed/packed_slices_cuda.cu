@@ -8,10 +8,12 @@
  *       have indices. packed_diagonals: DIAGONALS with a greater mean, or of block rows. packed_mixed: block rows,
  *       some with indices. packed_wide: few and wide slices, some with indices. Long rows, if any, need two more
  *       launches: one with a warp for each piece, and one that adds the sums of the pieces in order (long_rows.cuh).
- *       Multiple vectors: packed_columns.
+ *       Multiple vectors: packed_columns. If values are indices into a table, packed_narrow replaces packed_pairs and
+ *       packed_mixed replaces packed_diagonals. Their blocks then stay on a multiprocessor, with the table in shared
+ *       memory.
  * Cost: bytes of packed, x and y. Deterministic.
- * Source: slices of rows: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022; distances, masks and
- *         packed slots: this library.
+ * Source: slices of rows: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022; tables of values:
+ *         Kourtis, Goumas, Koziris 2008; distances, masks and packed slots: this library.
  *
  * A GPU loads a whole module when one of its kernels is first launched in a process. The instances of the kernels are
  * therefore in separate modules: for rows of each value type, for patterns, and for each block size.
@@ -91,7 +93,7 @@ static int reads_column_major(const void *storage)
     return s->indexed == 0 || s->block > 1;
 }
 
-static const spryi_run_table runs = SPRY_CUDA_MIXED_TABLE(run);
+static const spryi_run_table runs = SPRY_CUDA_INDEXED_TABLE(run);
 
 const spryi_kernel_functions spry_cuda_packed_slices =
     {"packed_slices_cuda", &runs, NULL,          NULL,          NULL,

@@ -191,8 +191,11 @@ static spryi_work gpu_work(const spryi_product *p)
     const double share = 1 - (1 - STRIDED) * g->strided;
     /* most entries of a row that is not long */
     const double longest = fmax(SPRYI_PACKED_LONG_LEAST, SPRYI_PACKED_LONG_MEANS * f->lengths.mean);
+    double saved = spryi_narrowing(p);
+    /* Slices of blocks that are not DIAGONALS gain less from tables than from narrower floating-point types. */
+    if (g->block > 1) saved = g->strided * saved + (1 - g->strided) * fmin(saved, f->value_bytes - f->narrow.floats);
     spryi_work w = spryi_gpu_row_work(f);
-    w.bytes = (double)f->nnz * g->bytes + spryi_vector_bytes(f);
+    w.bytes = (double)f->nnz * (g->bytes - g->slots * saved) + spryi_vector_bytes(f);
     w.sectors = share * f->slot_sectors * (double)f->nnz / (double)g->block;
     w.near *= share;
     w.steps *= f->slots;

@@ -180,7 +180,7 @@ template <typename P> static spry_status build(spryi_conversion *c, const key_la
         set_lanes<<<convert_blocks(lanes), CONVERT_THREADS>>>(Ap, keys, a->rows, lanes, *layout, s->lengths,
                                                               s->permutation);
     SPRY_CUDA_TRY(launched(err, "sell: lanes"));
-    SPRY_CUDA_TRY(SPRY_BY_STORED(a->value_type, S, fill<value_bits<S>, P>(a, s, err)));
+    SPRY_CUDA_TRY(SPRY_BY_BYTES(a->value_type, B, fill<B, P>(a, s, err)));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "sell", err); /* before scratch is freed */
     return SPRY_OK;
 }

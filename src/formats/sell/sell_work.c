@@ -20,9 +20,10 @@ static const spryi_rates_row rates[] = {
 };
 /* clang-format on */
 
-static double bytes_of(const spryi_features *f)
+static double bytes_of(const spryi_product *p)
 {
-    return (double)f->nnz * f->slots * (f->value_bytes + f->index_bytes) + 8.0 * (double)f->rows +
+    const spryi_features *f = p->features;
+    return (double)f->nnz * f->slots * (f->value_bytes - spryi_narrowing(p) + f->index_bytes) + 8.0 * (double)f->rows +
            spryi_vector_bytes(f);
 }
 
@@ -30,7 +31,7 @@ static spryi_work cpu_work(const spryi_product *p)
 {
     const spryi_features *f = p->features;
     const double n = (double)f->nnz;
-    return (spryi_work){.bytes = bytes_of(f) - n * f->slots * spryi_narrowing(p),
+    return (spryi_work){.bytes = bytes_of(p),
                         .sectors = f->slot_sectors * n,
                         .near = f->near_sectors * n,
                         .far = f->far_sectors * n,
@@ -43,7 +44,7 @@ static spryi_work gpu_work(const spryi_product *p)
 {
     const spryi_features *f = p->features;
     spryi_work w = spryi_gpu_row_work(f);
-    w.bytes = bytes_of(f);
+    w.bytes = bytes_of(p);
     w.sectors = f->slot_sectors * (double)f->nnz;
     w.steps *= f->slots;
     w.chain = f->lengths.longest;

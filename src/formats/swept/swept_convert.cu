@@ -885,7 +885,7 @@ template <typename P> static spry_status build(spryi_conversion *c, spry_error *
     spryi_swept_cost(s, &c->cost);
     SPRY_CUDA_TRY(c->guard(c->request, "swept", &c->cost, err));
     SPRY_CUDA_TRY(allocate(c, s, err));
-    SPRY_CUDA_TRY(SPRY_BY_STORED(a->value_type, S, fill<value_bits<S>>(&m, records, err)));
+    SPRY_CUDA_TRY(SPRY_BY_BYTES(a->value_type, B, fill<B>(&m, records, err)));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "swept", err); /* before scratch is freed */
     return SPRY_OK;
 }

@@ -864,7 +864,7 @@ template <typename P> static spry_status build(spryi_conversion *c, const window
     spryi_windowed_cost(&c->cost, s);
     SPRY_CUDA_TRY(c->guard(c->request, "windowed", &c->cost, err));
     SPRY_CUDA_TRY(spry_cuda_allocate_arrays(c, spryi_windowed_arrays, err)); /* all arrays except rows, which exist */
-    SPRY_CUDA_TRY(SPRY_BY_TYPE(a->value_type, V, fill<value_bits<V>>(c, w, &first_entry, err)));
+    SPRY_CUDA_TRY(SPRY_BY_BYTES(a->value_type, B, fill<B>(c, w, &first_entry, err)));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "windowed", err); /* before the scratch is freed */
     return SPRY_OK;
 }

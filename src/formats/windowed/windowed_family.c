@@ -7,6 +7,8 @@ const spryi_kernel spryi_windowed_staged_cuda = {
     .source = "this library; x of parts of the rows in shared memory: Chen 2022; slices: Monakov et al. 2010",
     .pattern = 1,
     .operations = SPRYI_OP_SPMV,
+    .mixed = SPRYI_OP_SPMV,
+    .narrows = SPRYI_NARROWS_FLOATS,
 };
 
 /* clang-format off */

@@ -63,6 +63,13 @@ static __device__ __forceinline__ uint32_t stream(const uint32_t *p)
     asm("ld.global.nc.L1::evict_first.u32 %0, [%1];" : "=r"(v) : "l"(p));
     return v;
 }
+template <typename S> static __device__ __forceinline__ S stream(const S *p)
+{
+    static_assert(sizeof(S) == sizeof(uint16_t), "other types have a function of their own");
+    S v;
+    asm("ld.global.nc.L1::evict_first.u16 %0, [%1];" : "=h"(v.bits) : "l"(p));
+    return v;
+}
 
 /* Data of a plan in addition to the storage. */
 typedef struct windowed_plan {
@@ -278,9 +285,9 @@ static __device__ __forceinline__ void stage(const staged_window &w, int64_t str
 
 /* ---- slices ------------------------------------------------------------------------------------------ */
 
-/* A lane of a slice. Pointers are at the lane's next value and its group's next word. */
-template <typename V> struct staged_lane {
-    const V *Ax;
+/* A lane of a slice. Pointers are at the lane's next value and its group's next word. S: stored type. */
+template <typename S> struct staged_lane {
+    const S *Ax;
     const uint32_t *words;
     int group, groups, width, whole, length;
 };
@@ -295,13 +302,14 @@ struct lane_ahead {
  * Prefetches the values and indices of the runs that all lanes of a slice have into the second-level cache. columns:
  * number of columns of a run; bits: number of bits of an index. Called by all lanes of a warp.
  */
-template <typename V, bool ONES>
+template <typename S, bool ONES>
 static __device__ __forceinline__ void prefetch_slice(const spryi_windowed &s, uint4 own, int columns, int bits)
 {
 #if __CUDA_ARCH__ >= 900
     const int lane = threadIdx.x % LANES, whole = (int)(own.z >> 16), groups = (int)(own.w & 0xff);
-    const uint8_t *from = (const uint8_t *)((const V *)s.values + (int64_t)own.x * SPRYI_WINDOWED_ALIGN);
-    int bytes = ONES ? 0 : whole * columns * LANES * (int)sizeof(V), most = MOST_PREFETCHED;
+    const uint8_t *from = (const uint8_t *)((const S *)s.values + (int64_t)own.x * SPRYI_WINDOWED_ALIGN);
+    if (sizeof(S) * SPRYI_WINDOWED_ALIGN < 16) from = (const uint8_t *)((uintptr_t)from & ~(uintptr_t)15);
+    int bytes = ONES ? 0 : whole * columns * LANES * (int)sizeof(S), most = MOST_PREFETCHED;
     if (lane == 1) {
         from = s.indices + (int64_t)own.y * SPRYI_WINDOWED_UNIT;
         bytes = (groups < LANES ? LANES : 0) + 2 * groups + whole * bits / 32 * 4 * groups;
@@ -323,7 +331,7 @@ static __device__ __forceinline__ lane_ahead read_ahead(const spryi_windowed &s,
 }
 
 /* Reads the lane's row and group in the warp's first slice, assuming that no slice is cut into parts. */
-template <typename V, bool ONES>
+template <typename S, bool ONES>
 static __device__ __forceinline__ lane_ahead first_ahead(const spryi_windowed &s, const staged_window &w, bool ahead)
 {
     const int warp = threadIdx.x / LANES;
@@ -332,19 +340,19 @@ static __device__ __forceinline__ lane_ahead first_ahead(const spryi_windowed &s
     own.y = __shfl_sync(ALL, w.own.y, warp);
     own.z = __shfl_sync(ALL, w.own.z, warp);
     own.w = __shfl_sync(ALL, w.own.w, warp);
-    if (ahead && warp < w.slices) prefetch_slice<V, ONES>(s, own, w.run, w.bits);
+    if (ahead && warp < w.slices) prefetch_slice<S, ONES>(s, own, w.run, w.bits);
     return read_ahead(s, w.slice + (warp < w.slices ? warp : 0), own);
 }
 
-template <typename V>
-static __device__ __forceinline__ staged_lane<V> lane_of(const spryi_windowed &s, uint4 own, int group)
+template <typename S>
+static __device__ __forceinline__ staged_lane<S> lane_of(const spryi_windowed &s, uint4 own, int group)
 {
-    staged_lane<V> z;
+    staged_lane<S> z;
     z.width = (int)(own.z & 0xffff);
     z.whole = (int)(own.z >> 16);
     z.groups = (int)(own.w & 0xff);
     z.group = group;
-    z.Ax = (const V *)s.values + (int64_t)own.x * SPRYI_WINDOWED_ALIGN + threadIdx.x % LANES;
+    z.Ax = (const S *)s.values + (int64_t)own.x * SPRYI_WINDOWED_ALIGN + threadIdx.x % LANES;
     const uint8_t *head = s.indices + (int64_t)own.y * SPRYI_WINDOWED_UNIT + (z.groups < LANES ? LANES : 0);
     z.length = __ldg((const uint16_t *)head + group);
     z.words = (const uint32_t *)(head + (z.groups + 1) / 2 * 4) + group;
@@ -365,8 +373,8 @@ static __device__ __forceinline__ uint32_t number_of(const uint32_t (&words)[WOR
  * Loads the words that hold the indices of run t and later runs of the lane's group. The groups and lanes that have a
  * word come first.
  */
-template <int BITS, int WORDS, typename V>
-static __device__ __forceinline__ void load_words(staged_lane<V> *z, int t, uint32_t (&words)[WORDS])
+template <int BITS, int WORDS, typename S>
+static __device__ __forceinline__ void load_words(staged_lane<S> *z, int t, uint32_t (&words)[WORDS])
 {
 #pragma unroll
     for (int q = 0; q < WORDS; q++) {
@@ -380,34 +388,34 @@ static __device__ __forceinline__ void load_words(staged_lane<V> *z, int t, uint
     }
 }
 
-/* Adds the next U runs, which all lanes have. */
-template <int C, int BITS, int U, bool ONES, typename V>
-static __device__ __forceinline__ void add_whole(staged_lane<V> *z, const V *xs, V (&sum)[2])
+/* Adds the next U runs, which all lanes have. Values are widened when all loads have been issued. */
+template <int C, int BITS, int U, bool ONES, typename S, typename V>
+static __device__ __forceinline__ void add_whole(staged_lane<S> *z, const V *xs, V (&sum)[2])
 {
     constexpr int WORDS = U * BITS / 32;
     uint32_t words[WORDS];
-    V a[U * C];
+    S a[U * C];
 #pragma unroll
     for (int q = 0; q < WORDS; q++) words[q] = stream(z->words + q * z->groups);
     z->words += WORDS * z->groups;
 #pragma unroll
-    for (int e = 0; e < U * C; e++) a[e] = ONES ? V(1) : stream(z->Ax + e * LANES);
+    for (int e = 0; e < U * C; e++) a[e] = ONES ? S() : stream(z->Ax + e * LANES);
     z->Ax += ONES ? 0 : U * C * LANES;
 #pragma unroll
     for (int u = 0; u < U; u++) {
         const uint32_t at = number_of<BITS, WORDS>(words, u) * C;
 #pragma unroll
-        for (int c = 0; c < C; c++) sum[(u * C + c) % 2] += a[u * C + c] * xs[at + c];
+        for (int c = 0; c < C; c++) sum[(u * C + c) % 2] += (ONES ? V(1) : V(widened(a[u * C + c]))) * xs[at + c];
     }
 }
 
 /* Adds the last `count` runs, at most U, which all lanes have. */
-template <int BITS, int U, bool ONES, typename V>
-static __device__ __forceinline__ void add_last(const staged_lane<V> &z, int count, const V *xs, V (&sum)[2])
+template <int BITS, int U, bool ONES, typename S, typename V>
+static __device__ __forceinline__ void add_last(const staged_lane<S> &z, int count, const V *xs, V (&sum)[2])
 {
     constexpr int WORDS = U * BITS / 32;
     uint32_t words[WORDS];
-    V a[U];
+    S a[U];
 #pragma unroll
     for (int q = 0; q < WORDS; q++) {
         words[q] = 0;
@@ -415,23 +423,23 @@ static __device__ __forceinline__ void add_last(const staged_lane<V> &z, int cou
     }
 #pragma unroll
     for (int u = 0; u < U; u++) {
-        a[u] = V(ONES ? 1 : 0);
+        a[u] = S();
         if (!ONES && u < count) a[u] = stream(z.Ax + u * LANES);
     }
 #pragma unroll
     for (int u = 0; u < U; u++) {
         if (u >= count) break;
-        sum[u % 2] += a[u] * xs[number_of<BITS, WORDS>(words, u)];
+        sum[u % 2] += (ONES ? V(1) : V(widened(a[u]))) * xs[number_of<BITS, WORDS>(words, u)];
     }
 }
 
 /* Adds runs t .. t + U - 1, up to the slice's width. The lanes that have a run are the first lanes. */
-template <int C, int BITS, int U, bool ONES, typename V>
-static __device__ __forceinline__ void add_rest(staged_lane<V> *z, int t, const V *xs, V (&sum)[2])
+template <int C, int BITS, int U, bool ONES, typename S, typename V>
+static __device__ __forceinline__ void add_rest(staged_lane<S> *z, int t, const V *xs, V (&sum)[2])
 {
     constexpr int WORDS = U * BITS / 32;
     uint32_t words[WORDS];
-    V a[U * C];
+    S a[U * C];
     load_words<BITS, WORDS>(z, t, words);
 #pragma unroll
     for (int u = 0; u < U; u++) {
@@ -443,7 +451,7 @@ static __device__ __forceinline__ void add_rest(staged_lane<V> *z, int t, const 
         }
 #pragma unroll
         for (int c = 0; c < C; c++) {
-            a[u * C + c] = V(ONES ? 1 : 0);
+            a[u * C + c] = S();
             if (!ONES && has) a[u * C + c] = stream(z->Ax + c * stride);
         }
         z->Ax += ONES ? 0 : C * stride;
@@ -456,7 +464,7 @@ static __device__ __forceinline__ void add_rest(staged_lane<V> *z, int t, const 
         for (int c = 0; c < C; c++) {
             V b = xs[at + c];
             if (z->length <= t + u) b = 0;
-            sum[(u * C + c) % 2] += a[u * C + c] * b;
+            sum[(u * C + c) % 2] += (ONES ? V(1) : V(widened(a[u * C + c]))) * b;
         }
     }
 }
@@ -533,8 +541,8 @@ static __device__ __forceinline__ int warp_sum(int own)
 }
 
 /* Advances from the start of the slice to run t, a multiple of 8. */
-template <int C, int BITS, bool ONES, typename V>
-static __device__ __forceinline__ void skip_runs(staged_lane<V> *z, int t)
+template <int C, int BITS, bool ONES, typename S>
+static __device__ __forceinline__ void skip_runs(staged_lane<S> *z, int t)
 {
     const int before = __shfl_up_sync(ALL, z->group, 1), q = t * BITS / 32;
     const int words = (z->length * BITS + 31) / 32;
@@ -544,8 +552,8 @@ static __device__ __forceinline__ void skip_runs(staged_lane<V> *z, int t)
 }
 
 /* Returns the lane's sum over runs begin .. end - 1 of a slice. */
-template <int C, int BITS, int U, bool ONES, typename V>
-static __device__ __forceinline__ V part_sum(staged_lane<V> z, int begin, int end, const V *xs)
+template <int C, int BITS, int U, bool ONES, typename S, typename V>
+static __device__ __forceinline__ V part_sum(staged_lane<S> z, int begin, int end, const V *xs)
 {
     V sum[2] = {};
     if (begin > 0) skip_runs<C, BITS, ONES>(&z, begin);
@@ -569,7 +577,7 @@ static __device__ __forceinline__ V part_sum(staged_lane<V> z, int begin, int en
  * Computes y for the window's slices, with C columns per run. cut: sums of the parts of cut slices. Called by all
  * threads of the block.
  */
-template <int C, int BITS, int U, bool ONES, typename V>
+template <typename S, int C, int BITS, int U, bool ONES, typename V>
 static __device__ __forceinline__ void run_slices(const spryi_windowed &s, int64_t slice, const window_table &table,
                                                   lane_ahead next, const V *xs, V (*cut)[LANES], V *__restrict__ y,
                                                   V alpha, V beta, bool ahead)
@@ -581,11 +589,11 @@ static __device__ __forceinline__ void run_slices(const spryi_windowed &s, int64
     for (int n = warp; n < table.total; n += warps) {
         const part_of_slice part = table.parts[n];
         const lane_ahead own = next;
-        const staged_lane<V> z = lane_of<V>(s, table.slices[part.slice], own.group);
+        const staged_lane<S> z = lane_of<S>(s, table.slices[part.slice], own.group);
         if (n + warps < table.total) {
             const int k = table.parts[n + warps].slice;
             next = read_ahead(s, slice + k, table.slices[k]);
-            if (ahead && table.parts[n + warps].count == 1) prefetch_slice<V, ONES>(s, table.slices[k], C, BITS);
+            if (ahead && table.parts[n + warps].count == 1) prefetch_slice<S, ONES>(s, table.slices[k], C, BITS);
         }
         const int end = part.count > 1 ? (part.part + 1) * table.most : z.width;
         const V sum = part_sum<C, BITS, U, ONES>(z, part.part * table.most, end, xs);
@@ -609,7 +617,7 @@ static __device__ __forceinline__ void run_slices(const spryi_windowed &s, int64
     }
 }
 
-template <typename V, int C, bool ONES>
+template <typename S, typename V, int C, bool ONES>
 static __global__ void __launch_bounds__(staged_shape<V, C>::threads, staged_shape<V, C>::blocks)
     windowed_staged(const __grid_constant__ spryi_windowed s, const uint32_t *__restrict__ order,
                     const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta, bool ahead)
@@ -620,7 +628,7 @@ static __global__ void __launch_bounds__(staged_shape<V, C>::threads, staged_sha
     V *xs = (V *)shared;
     wait_for_previous_kernel();
     const staged_window w = window_of(s, order ? __ldg(order + blockIdx.x) : blockIdx.x);
-    const lane_ahead next = first_ahead<V, ONES>(s, w, ahead);
+    const lane_ahead next = first_ahead<S, ONES>(s, w, ahead);
     if (C == 1 || w.run == 1)
         stage<V, 1>(w, 1, x, xs);
     else
@@ -630,11 +638,11 @@ static __global__ void __launch_bounds__(staged_shape<V, C>::threads, staged_sha
     const V a = alpha.get(), b = beta.get();
     constexpr int U = staged_shape<V, C>::runs;
     if (C > 1 && w.run > 1)
-        run_slices<C, 16, U, ONES>(s, w.slice, table, next, xs, cut, y, a, b, ahead);
+        run_slices<S, C, 16, U, ONES>(s, w.slice, table, next, xs, cut, y, a, b, ahead);
     else if (w.bits == SPRYI_WINDOWED_SHORT_BITS)
-        run_slices<1, SPRYI_WINDOWED_SHORT_BITS, 8, ONES>(s, w.slice, table, next, xs, cut, y, a, b, ahead);
+        run_slices<S, 1, SPRYI_WINDOWED_SHORT_BITS, 8, ONES>(s, w.slice, table, next, xs, cut, y, a, b, ahead);
     else
-        run_slices<1, 16, 8, ONES>(s, w.slice, table, next, xs, cut, y, a, b, ahead);
+        run_slices<S, 1, 16, 8, ONES>(s, w.slice, table, next, xs, cut, y, a, b, ahead);
 }
 
 /* ---- launches ---------------------------------------------------------------------------------------- */
@@ -645,48 +653,49 @@ static int64_t workspace_bytes(const spryi_prepare_request *request, const void 
     return long_rows_workspace((const spryi_windowed *)request->storage, request->vector_type);
 }
 
-template <typename V, int C, bool ONES> static cudaError_t launch_windows(const spryi_run_args *args)
+template <typename S, typename V, int C, bool ONES> static cudaError_t launch_windows(const spryi_run_args *args)
 {
     const spryi_windowed *s = (const spryi_windowed *)args->storage;
     const int bytes = (int)(s->staged * (int64_t)sizeof(V));
     if (bytes > 48 << 10) {
-        const cudaError_t code = allow_shared_memory(windowed_staged<V, C, ONES>, bytes);
+        const cudaError_t code = allow_shared_memory(windowed_staged<S, V, C, ONES>, bytes);
         if (code != cudaSuccess) return code;
     }
     const windowed_plan *plan = (const windowed_plan *)args->auxiliary;
     const V *x = (const V *)args->x;
     const scalar<V> alpha = SPRY_ALPHA(V, args), beta = SPRY_BETA(V, args);
-    launch_early(args, windowed_staged<V, C, ONES>, s->window_count, staged_shape<V, C>::threads, bytes, *s,
+    launch_early(args, windowed_staged<S, V, C, ONES>, s->window_count, staged_shape<V, C>::threads, bytes, *s,
                  (const uint32_t *)plan->order, x, (V *)args->y, alpha, beta, plan->ahead);
     return cudaSuccess;
 }
 
-template <typename V, bool ONES> static cudaError_t launch(const spryi_run_args *args)
+template <typename S, typename V, bool ONES> static cudaError_t launch(const spryi_run_args *args)
 {
     switch (((const spryi_windowed *)args->storage)->run) {
-    case 1: return launch_windows<V, 1, ONES>(args);
-    case 2: return launch_windows<V, 2, ONES>(args);
-    case 3: return launch_windows<V, 3, ONES>(args);
-    case 4: return launch_windows<V, 4, ONES>(args);
-    default: return launch_windows<V, SPRYI_WINDOWED_MOST_RUN, ONES>(args);
+    case 1: return launch_windows<S, V, 1, ONES>(args);
+    case 2: return launch_windows<S, V, 2, ONES>(args);
+    case 3: return launch_windows<S, V, 3, ONES>(args);
+    case 4: return launch_windows<S, V, 4, ONES>(args);
+    default: return launch_windows<S, V, SPRYI_WINDOWED_MOST_RUN, ONES>(args);
     }
 }
 
-template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
+template <typename S, typename V, typename P, typename J>
+static spry_status run(const spryi_run_args *args, spry_error *err)
 {
     const spryi_windowed *s = (const spryi_windowed *)args->storage;
     const bool ones = s->a.value_type == SPRY_PATTERN;
     cudaError_t code = cudaSuccess;
-    if (s->window_count > 0) code = ones ? launch<V, true>(args) : launch<V, false>(args);
+    if (s->window_count > 0) code = ones ? launch<V, V, true>(args) : launch<S, V, false>(args);
     if (code != cudaSuccess) return spry_cuda_fail(err, code, "windowed_staged_cuda: shared memory");
     if (ones)
         launch_long_rows<spryi_windowed, V, V, true>(args);
     else
-        launch_long_rows<spryi_windowed, V, V, false>(args);
+        launch_long_rows<spryi_windowed, S, V, false>(args);
     return launched(err, "windowed_staged_cuda");
 }
 
-static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
+static const spryi_run_table runs = SPRY_CUDA_MIXED_TABLE(run);
 
 const spryi_kernel_functions spry_cuda_windowed_staged = {"windowed_staged_cuda", &runs, NULL, prepare, discard,
                                                           workspace_bytes};

@@ -550,8 +550,8 @@ static spryi_work work_of(const spryi_product *p)
     const double n = (double)f->nnz, run = (double)g->run, cut = sqrt(parts_of(g));
     const double columns = (g->cells ? CELL_COLUMNS : 1) * g->columns * cut;
     const double index = run > 1 ? 2 / (run * (double)g->group) : 1.5 / (double)g->group;
-    return (spryi_work){.bytes = n * (f->value_bytes + index + 2 * columns / run) + ROW_BYTES * (double)f->rows +
-                                 spryi_vector_bytes(f),
+    return (spryi_work){.bytes = n * (f->value_bytes - spryi_narrowing(p) + index + 2 * columns / run) +
+                                 ROW_BYTES * (double)f->rows + spryi_vector_bytes(f),
                         .sectors = (g->cells ? CELL_SECTORS : 1) * g->sectors * n * cut,
                         .columns = columns * n,
                         .unknown = g->columns <= 0};
