@@ -104,7 +104,7 @@ if(SPRY_HAVE_CUDA)
     list(APPEND spry_cuda_options -lineinfo)
   endif()
   # Compressed code has a sixth of the size, but decompressing a module adds 1 to 2 ms to its first product. So packages
-  # for many GPUs are compressed completely. For one GPU only rarely used modules are compressed: narrow values,
+  # for many GPUs are compressed completely. For one GPU only some modules are compressed: narrow values,
   # patterns, multi-vector products, blocks of 4 and 5, slower kernels of csr, csr-k formats, the sort kernel of
   # sparse products, block Jacobi, and the ordering of windowed.
   set(packaged $<STREQUAL:${SPRY_CUDA_ARCHITECTURES},dist>)

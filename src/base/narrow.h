@@ -1,8 +1,8 @@
 /*
- * Narrow types that matrices may be stored in. bf16 is the upper half of an f32, with 8 bits of exponent and 7 bits of
- * fraction. f16 is IEEE 754 half precision, with 5 bits of exponent and 10 bits of fraction. Widening is exact.
- * Narrowing rounds once, to nearest, ties to even, in every floating-point environment. spryi_widen_TAG and
- * spryi_narrow_TAG exist for all element types, for use in tables and templates.
+ * Types of 8 and 16 bits for stored values. Indices into a table: base/types.h. bf16 is the upper half of an f32, with
+ * 8 bits of exponent and 7 bits of fraction. f16 is IEEE 754 half precision, with 5 bits of exponent and 10 bits of
+ * fraction. Widening is exact. Narrowing rounds once, to nearest, ties to even, in every floating-point environment.
+ * spryi_widen_TAG and spryi_narrow_TAG exist for all element types, for use in tables and templates.
  */
 #pragma once
 

@@ -33,8 +33,7 @@
  * kernels. A plain row has the same type three times, and every kernel has an instance for it. For a mixed row, only
  * kernels of formats that use SPRYI_ANY_ROW have instances; the other kernels have NULL. To add a mixed row, define the
  * next SPRYI_ROW_, add it to SPRYI_MIXED_ROWS, and instantiate it in base/instantiate.h and base/instantiate_types.h.
- * SPRYI_TABLE_ROWS are for values that are indices into a table. Only plans store them, and only CUDA kernels of packed
- * have instances.
+ * SPRYI_TABLE_ROWS: rows whose stored type is an index into a table. Only CUDA kernels of packed have instances.
  */
 #define SPRYI_ROW_0(X, argument) X(f32, f32, f32, f32, argument)
 #define SPRYI_ROW_1(X, argument) X(f64, f64, f64, f64, argument)
@@ -54,8 +53,8 @@
 SPRYI_TYPES(SPRYI_TYPE_NAMES)
 
 /*
- * The stored types of indices into a table of up to 256 or 4096 f64 values. The value of index 0 is finite. No public
- * types have these numbers, so matrices of users cannot have them.
+ * Stored types outside both tables: an index into a table of 256 or 4096 f64 values. Only plans have these types. No
+ * constant of spry_type has their numbers. Value 0 of a table is finite, since padding has index 0.
  */
 typedef spryi_table8_number spryi_table8;
 typedef spryi_table16_number spryi_table16;
@@ -95,8 +94,8 @@ static inline bool spryi_is_mixed(spry_type stored, spry_type vector)
 }
 
 /*
- * Returns the first row with a stored type, -1 if none, or if values are indices into a table. Code that only moves
- * values needs one instance per stored type.
+ * Returns the first row with a stored type. Returns -1 if there is none, or if the type is an index into a table. Code
+ * that only moves values needs one instance per stored type.
  */
 static inline int spryi_stored_row(spry_type stored)
 {

@@ -496,12 +496,11 @@ spryi_features spryi_sizes_as_features(const spry_arrays *csr, spry_type vector_
                             .number_bytes = (int)spry_type_bytes(vector_type)};
 }
 
-/* Sets f->narrow. Not inlined, since the sample would be in the stack frame during the inspection. */
-static __attribute__((noinline)) void find_narrow_bytes(spryi_features *f, const spry_arrays *csr,
-                                                        const struct spryi_device *device, spry_type vector_type)
+void spryi_find_narrow_bytes(spryi_features *f, const spry_arrays *a, const struct spryi_device *device,
+                             spry_type vector_type)
 {
     spryi_value_sample sample;
-    spryi_sample_values(&sample, device, csr);
+    spryi_sample_values(&sample, device, a);
     const spry_type narrow = spryi_narrow_type(&sample, vector_type, false, 0);
     const spry_type any = spryi_narrow_type(&sample, vector_type, true, 0);
     if (narrow) f->narrow.floats = (int)spry_type_bytes(narrow);
@@ -521,7 +520,6 @@ spry_status spryi_find_features(spry_context *context, spryi_features *f, const 
     f->guesses = guesses;
     f->effort = inspection->effort;
     f->simd = context->simd;
-    if (!inspection->keeps_type && csr->values) find_narrow_bytes(f, csr, device, inspection->vector_type);
     f->lengths = *lengths;
     for (int n = 0; spryi_estimated_at(n); n++)
         if (spryi_estimated_at(n)->choice.estimator->guess &&

@@ -20,7 +20,6 @@ bool spryi_rows_are_uniform(const spryi_row_profile *rows);
 typedef struct spryi_inspection {
     spry_type vector_type; /* type of x */
     bool on_gpu;           /* also find features that only GPUs need */
-    bool keeps_type;       /* plans do not narrow values */
     spryi_effort effort;
 } spryi_inspection;
 
@@ -34,3 +33,7 @@ spryi_features spryi_sizes_as_features(const spry_arrays *csr, spry_type vector_
 spry_status spryi_find_features(spry_context *context, spryi_features *features, const spry_arrays *csr,
                                 const struct spryi_device *device, const spryi_row_profile *lengths,
                                 const spryi_inspection *inspection, spry_error *err);
+
+/* Sets f->narrow from a sample of the values of *a. device: device with the values in its memory; NULL: the host. */
+void spryi_find_narrow_bytes(spryi_features *f, const spry_arrays *a, const struct spryi_device *device,
+                             spry_type vector_type);

@@ -36,7 +36,7 @@ static double far_factor(const spryi_features *f, double cache)
     return 1 + (FROM_MEMORY - 1) * share;
 }
 
-/* Returns how the format's best kernel on the kind of device narrows values. simd: level of CPU kernels. */
+/* Returns how kernels of the format narrow values: on a CPU the fastest of at most level simd, on a GPU any kernel. */
 static spryi_narrows narrows(const spryi_format *format, bool on_gpu, spryi_simd simd)
 {
     const spryi_kernel *kernel;
@@ -592,7 +592,6 @@ spry_status spryi_rank(spryi_ranking *r, const spryi_rank_request *request, spry
     const spry_matrix *A = request->A;
     const spryi_inspection inspection = {.vector_type = request->vector_type,
                                          .on_gpu = !spryi_class_is_cpu(request->device),
-                                         .keeps_type = request->keeps_type,
                                          .effort = request->effort};
     *r = (spryi_ranking){.device = request->device,
                          .threads = request->threads,
@@ -603,6 +602,10 @@ spry_status spryi_rank(spryi_ranking *r, const spryi_rank_request *request, spry
     SPRYI_TRY(spryi_find_row_profile(&rows, A->context, &at.csr, request->effort, err));
     at.csr.value_type = A->a.value_type;
     SPRYI_TRY(spryi_find_features(A->context, &r->features, &at.csr, at.device, &rows, &inspection, err));
+    if (!request->keeps_type && at.csr.values)
+        spryi_find_narrow_bytes(&r->features, &at.csr, at.device, request->vector_type);
+    else if (!request->keeps_type && A->a.values) /* in device memory: *at has only the structure */
+        spryi_find_narrow_bytes(&r->features, &A->a, spryi_device_at(A->context, A->a.device), request->vector_type);
     r->count = spryi_estimate_all(r->list, r->device, &r->features, r->threads);
     if (request->columns > 1) count_columns(r, request);
     if (spryi_is_mixed(A->a.value_type, request->vector_type)) refuse_types(r, request);

@@ -57,7 +57,7 @@ typedef struct spryi_kernel_functions {
 typedef struct spryi_conversion {
     const spryi_build_request *request; /* its csr and the arrays of its A must not be read */
     spry_arrays csr;                    /* device addresses; values of the value_type or narrow_type, 32-bit columns */
-    void *table;                        /* values to which the values of csr are indices, for the storage; or NULL */
+    void *table;                        /* f64 values that the values of csr index, for the storage to use; or NULL */
     /* Equals spryi_check_storage. The converter calls guard when it knows the cost, before it allocates the arrays. */
     spry_status (*guard)(const spryi_build_request *request, const char *format, const spryi_cost *cost,
                          spry_error *err);
@@ -71,9 +71,9 @@ typedef struct spryi_conversion {
 } spryi_conversion;
 
 /*
- * Builds a storage on the device. Its arrays (the format's device_sections) have the same bits as the copied arrays of
- * a storage that is built on the host. Returns when the storage is complete. Returns SPRY_UNSUPPORTED if the matrix
- * must be converted on the host.
+ * Builds a storage on the device. Unless values are indices into a table, which only devices build, its arrays (the
+ * format's device_sections) have the same bits as the copied arrays of a storage that is built on the host. Returns
+ * when the storage is complete. Returns SPRY_UNSUPPORTED if the matrix must be converted on the host.
  */
 typedef struct spryi_converter {
     const char *format;
@@ -177,10 +177,10 @@ typedef struct spryi_matrix_functions {
     spry_status (*summarize_rows)(const spryi_device *device, spryi_row_summary *summary, const spry_arrays *csr,
                                   int checked, spry_error *err);
     /*
-     * Narrows values in device memory, as spryi_narrow_values (matrix/matrix.h). *exact: no value changes. Waits.
-     * table: for indices, device memory for the values of the table (base/types.h); else NULL.
+     * Stores values in device memory as narrow_type. Sets *exact to whether no value changes. table: for SPRYI_TABLE8
+     * and SPRYI_TABLE16, device memory for spryi_table_values elements, which the function fills; else NULL.
      */
-    spry_status (*narrow)(const spryi_device *device, void *narrow, spry_type narrow_type, const void *wide,
+    spry_status (*narrow)(const spryi_device *device, void *to, spry_type narrow_type, const void *wide,
                           spry_type wide_type, int64_t count, double *table, bool *exact, spry_error *err);
 } spryi_matrix_functions;
 

@@ -81,9 +81,9 @@ typedef union spryi_guess {
     char bytes[SPRYI_GUESS_BYTES];
 } spryi_guess;
 
-/* Bytes of a value in plans whose kernel has SPRYI_NARROWS_FLOATS, or SPRYI_NARROWS_TO_TABLES. */
+/* Predicted bytes of a stored value, for kernels with SPRYI_NARROWS_FLOATS, and with SPRYI_NARROWS_TO_TABLES. */
 typedef struct spryi_narrow_bytes {
-    int floats, tables;
+    int floats, tables; /* the matrix's value_bytes if no narrower type suits the sample */
 } spryi_narrow_bytes;
 
 /* Features of a CSR matrix. A sector is 32 bytes of x. A slot is an entry or padding. */
@@ -153,7 +153,7 @@ typedef struct spryi_product {
     spryi_narrows narrows;
 } spryi_product;
 
-/* Returns the bytes that a product saves per stored value, if a narrower type holds all values. */
+/* Returns the predicted bytes that narrow values save per stored value; 0 if the kernel does not narrow values. */
 static inline double spryi_narrowing(const spryi_product *p)
 {
     const spryi_features *f = p->features;

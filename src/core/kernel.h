@@ -85,8 +85,12 @@ typedef spry_status (*spryi_run_fn)(const spryi_run_args *args, spry_error *err)
 /* Functions by spryi_value_row and spryi_index_pair. NULL: the combination is not supported. */
 typedef spryi_run_fn spryi_run_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS];
 
-/* How plans may narrow values: to narrower floating-point types, also to indices into a table. */
-typedef enum spryi_narrows { SPRYI_NARROWS_NOTHING, SPRYI_NARROWS_FLOATS, SPRYI_NARROWS_TO_TABLES } spryi_narrows;
+/* How plans may store values in fewer bytes. */
+typedef enum spryi_narrows {
+    SPRYI_NARROWS_NOTHING,
+    SPRYI_NARROWS_FLOATS,   /* in narrower floating-point types */
+    SPRYI_NARROWS_TO_TABLES /* in narrower floating-point types, or as indices into a table */
+} spryi_narrows;
 
 typedef struct spryi_kernel {
     const char *name;   /* <format>_<way>_<device>; for SpGEMM spgemm_<way>_<device> */
@@ -94,7 +98,7 @@ typedef struct spryi_kernel {
     const char *device; /* "cpu", "cuda" */
     const char *idea;   /* one sentence */
     const char *source;
-    spryi_narrows narrows; /* plans may narrow values: products have the same bits and take less time */
+    spryi_narrows narrows; /* products keep their bits */
     bool study;            /* kept for comparison: another kernel of the format was faster in all measurements */
     bool nondeterministic; /* bits may differ between runs */
     bool pattern;          /* also multiplies SPRY_PATTERN, whose entries are 1 and not stored */

@@ -386,7 +386,7 @@ static const char *odd_field(const spryi_container_head *h)
     if (!is_text(h->parameters, sizeof h->parameters)) return "parameters";
     if (h->rows < 0 || h->rows > most || h->cols < 0 || h->cols > most || h->nnz < 0 || h->nnz > most)
         return "number of rows, columns or entries";
-    if (h->kind.value_type != SPRY_PATTERN && spry_type_bytes((spry_type)h->kind.value_type) == 0)
+    if (h->kind.value_type != SPRY_PATTERN && spryi_stored_row((spry_type)h->kind.value_type) < 0)
         return "type of the values";
     if (spryi_index_pair(has_offsets ? (spry_index_type)h->kind.offset_type : SPRY_I64,
                          (spry_index_type)h->kind.index_type) < 0)

@@ -100,35 +100,31 @@ spry_status spryi_matrix_with_values(spry_matrix **made, const spry_matrix *A, c
 spry_status spryi_matrix_with_own_values(spry_matrix **made, const spry_matrix *A, const spry_arrays *a,
                                          spry_error *err);
 
-/*
- * A sample of the values of a matrix. Small matrices have no sample (count is 0), and thus no narrower type: caches
- * deliver their values as fast as kernels widen values. Tables are for larger matrices, since each block of threads
- * copies the table.
- */
+/* Sample of a matrix's values. count is 0 for less than 1 MiB: caches deliver these as fast as kernels widen values. */
 enum { SPRYI_SAMPLE_BYTES = 4096 };
 typedef struct spryi_value_sample {
-    uint64_t values[SPRYI_SAMPLE_BYTES / 8];
+    uint64_t values[SPRYI_SAMPLE_BYTES / 8]; /* bits of `count` values of `type` */
     spry_type type;
-    int count, distinct;
-    int64_t bytes; /* of all values */
+    int count, distinct; /* distinct: number of distinct values; for f32, count */
+    int64_t bytes;       /* of all values of the matrix */
 } spryi_value_sample;
 
-/* device: where the values of *a are; NULL: in host memory. If a device fails, the sample is empty. */
+/* Samples the values of *a, in the memory of `device` or, if NULL, of the host. If the device fails, count is 0. */
 void spryi_sample_values(spryi_value_sample *sample, const spryi_device *device, const spry_arrays *a);
 
 /*
- * Returns a type in which the sample is exact, and which kernels for the vectors' type read, 0 if there is none. The
- * other values may still need the wider type. in_tables: the type may be SPRYI_TABLE8 or SPRYI_TABLE16. after: 0, or
- * the type that a call has returned; then returns the next one by preference.
+ * Returns the preferred type that suits the sample and that kernels for the vectors' type read; 0 if there is none. A
+ * floating-point type suits if the sample is exact in it, a table if the sample has few distinct values and the matrix
+ * is large. Other values of the matrix may still not fit. with_tables: tables are permitted. previous: 0 for the first
+ * choice, or the last result, to get the next choice.
  */
-spry_type spryi_narrow_type(const spryi_value_sample *sample, spry_type vector_type, bool in_tables, spry_type after);
+spry_type spryi_narrow_type(const spryi_value_sample *sample, spry_type vector_type, bool with_tables,
+                            spry_type previous);
 
-/*
- * Narrows values to a type for which spryi_is_narrower holds, without tables. Returns false if one of them changes.
- */
+/* Narrows values to a floating-point type for which spryi_is_narrower is true. Returns false if a value changes. */
 bool spryi_narrow_values(void *narrow, spry_type narrow_type, const void *wide, spry_type wide_type, int64_t count);
 
-/* Returns whether values of the type `wide` may be stored in the type `narrow` if all are exact. */
+/* Returns whether `narrow` is a floating-point type in which exact values of the type `wide` may be stored. */
 bool spryi_is_narrower(spry_type narrow, spry_type wide);
 
 /*

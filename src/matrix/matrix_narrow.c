@@ -1,6 +1,6 @@
 /*
  * Values in a narrower type that holds each of them exactly: f64 as f32 or as an index into a table of the distinct
- * values (base/types.h), f32 as bf16 or f16 (base/narrow.h). Widening a narrow value gives all its bits again.
+ * values (base/types.h), f32 as bf16 or f16 (base/narrow.h). Widening a stored value restores all its bits.
  */
 #include "base/context.h"
 #include "base/error.h"
@@ -30,7 +30,7 @@ DEFINE_NARROW(f64_to_f32, uint64_t, uint32_t, spryi_exact_f32)
 DEFINE_NARROW(f32_to_bf16, uint32_t, uint16_t, spryi_exact_bf16)
 DEFINE_NARROW(f32_to_f16, uint32_t, uint16_t, spryi_exact_f16)
 
-/* In the order of preference. convert is NULL for indices into a table, which only devices find. */
+/* Narrow types, preferred types first. convert: NULL for tables, since only devices build them. */
 static const struct {
     spry_type wide, narrow;
     narrow_fn convert;
@@ -40,7 +40,7 @@ static const struct {
              {SPRY_F32, SPRY_BF16, f32_to_bf16},
              {SPRY_F32, SPRY_F16, f32_to_f16}};
 
-/* Returns NULL if `narrow` is not a narrower type for the type `wide`. */
+/* Returns the function that narrows `wide` to `narrow`; NULL if there is none, or for tables. */
 static narrow_fn conversion(spry_type wide, spry_type narrow)
 {
     for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
@@ -63,8 +63,8 @@ bool spryi_narrow_values(void *narrow, spry_type narrow_type, const void *wide, 
 enum { PIECES = SPRYI_SAMPLE_BYTES / SPRYI_PIECE_BYTES };
 
 /*
- * Copies a piece from each of PIECES equal parts of the values to `sample`. Its place in the part is irregular, since
- * values often repeat at regular distances. Returns false if a device fails.
+ * Copies a piece from each of PIECES equal parts of the values to `sample`. Its position in the part is
+ * pseudo-random, since values often repeat at regular distances. Returns false if the device fails.
  */
 static bool take_pieces(const spryi_device *device, void *sample, const spry_arrays *a)
 {
@@ -107,32 +107,35 @@ void spryi_sample_values(spryi_value_sample *sample, const spryi_device *device,
     sample->type = a->value_type;
     sample->bytes = a->nnz * size;
     sample->count = 0;
+    if (a->value_type != SPRY_F64 && a->value_type != SPRY_F32) return; /* other types have no narrower one */
     if (sample->bytes < LEAST_BYTES || !take_pieces(device, sample->values, a)) return;
     sample->count = (int)(SPRYI_SAMPLE_BYTES / size);
     sample->distinct = sample->type == SPRY_F64 ? distinct(sample->values, sample->count) : sample->count;
 }
 
 /*
- * Returns whether a sample is exact in form f, or has so few distinct values that a table may have room for all. If
- * 4096 values are equally frequent, a sample of 512 has 480 of them on average, and rarely more than MOST_OF_SAMPLE.
+ * Returns whether the sample is exact in form f or, for a table, whether all values of the matrix may fit. If 4096
+ * values are equally frequent, a sample of 512 has 481 of them on average, and seldom more than MOST_OF_SAMPLE.
  */
 static bool fits(size_t f, const spryi_value_sample *sample)
 {
-    enum { MOST_OF_SAMPLE = 509, LEAST_BYTES = 1 << 25 };
+    enum { MOST_OF_SAMPLE = 509, LEAST_TABLE_BYTES = 1 << 25 };
     uint64_t narrow[SPRYI_SAMPLE_BYTES / 8];
     const int most = spryi_table_values(forms[f].narrow);
-    if (most > 0) return sample->distinct <= most && sample->distinct <= MOST_OF_SAMPLE && sample->bytes >= LEAST_BYTES;
+    if (most > 0)
+        return sample->distinct <= most && sample->distinct <= MOST_OF_SAMPLE && sample->bytes >= LEAST_TABLE_BYTES;
     return forms[f].convert(narrow, sample->values, sample->count);
 }
 
-spry_type spryi_narrow_type(const spryi_value_sample *sample, spry_type vector_type, bool in_tables, spry_type after)
+spry_type spryi_narrow_type(const spryi_value_sample *sample, spry_type vector_type, bool with_tables,
+                            spry_type previous)
 {
-    bool passed = after == 0;
+    bool passed = previous == 0;
     for (size_t f = 0; sample->count > 0 && f < sizeof forms / sizeof *forms; f++) {
         if (passed && forms[f].wide == sample->type && spryi_value_row(forms[f].narrow, vector_type) >= 0 &&
-            (in_tables || spryi_table_values(forms[f].narrow) == 0) && fits(f, sample))
+            (with_tables || spryi_table_values(forms[f].narrow) == 0) && fits(f, sample))
             return forms[f].narrow;
-        passed = passed || forms[f].narrow == after;
+        passed = passed || forms[f].narrow == previous;
     }
     return 0;
 }

@@ -360,7 +360,7 @@ static int list_general(spryi_feature_value *list, const spryi_features *f)
          {"adjacent", "share of entries whose right neighbour is also an entry", f->relations.adjacent},
          {"repeated", "share of entries whose columns follow from the row before", f->relations.repeated},
          {"narrow_bytes", "bytes of a value in formats that narrow values", f->narrow.floats},
-         {"table_bytes", "the same in formats that also store indices into a table", f->narrow.tables},
+         {"table_bytes", "the same in formats that also use tables of values", f->narrow.tables},
          {"scattered", "1: neighbouring entries gather x from all over", f->scattered}};
     _Static_assert(sizeof general / sizeof *general == GENERAL_FEATURES, "all of them");
     memcpy(list, general, sizeof general);

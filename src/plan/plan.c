@@ -175,7 +175,8 @@ spryi_run_fn spryi_run_of(const spryi_plan *plan, const spry_arrays *stored)
     const bool transposes = plan->request.options.op == SPRY_TRANSPOSE;
     const spryi_run_table *table = transposes ? target->functions.spmv_t : target->functions.spmv;
     const int pair = spryi_index_pair(offset_type, stored->index_type);
-    return table ? (*table)[spryi_value_row(stored->value_type, plan->request.vector_type)][pair] : NULL;
+    const int row = spryi_value_row(stored->value_type, plan->request.vector_type);
+    return table && row >= 0 ? (*table)[row][pair] : NULL;
 }
 
 static bool reads_stored(const spryi_plan *plan)

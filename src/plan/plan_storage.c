@@ -61,27 +61,28 @@ static bool is_stored_in_place(const spryi_plan *plan)
 }
 
 /*
- * Returns a type in which the format may store values that are exact in it, so that products have the same bits in less
- * time, or 0 if there is none. csr: A as CSR, in host memory or the plan's device. in_tables: the type may be an index
- * into a table. after: 0, or the result of a call; then returns the next type by preference. Values on a device that
- * once had the matrix's type keep it, since captured graphs may read them.
+ * Returns the preferred narrow type for the values, or 0 if they must keep the matrix's type. csr: A as CSR, in the
+ * memory of the host or of the plan's device. with_tables, previous: as in spryi_narrow_type. If the plan's values on
+ * the device already have the matrix's type, returns 0, since captured graphs may read them. If graphs were captured,
+ * only the plan's present type is returned.
  */
-static spry_type narrow_type(const spryi_plan *plan, const spry_matrix *csr, bool in_tables, spry_type after)
+static spry_type narrow_type(const spryi_plan *plan, const spry_matrix *csr, bool with_tables, spry_type previous)
 {
     const bool is_wide = plan->stored.on_device && plan->stored.widening == 0;
     const spryi_narrows narrows = plan->target.kernel->narrows;
     if (plan->request.options.keep_value_type || !narrows || is_wide || !csr || !csr->a.values) return 0;
+    const spry_type only = plan->is_captured ? spryi_storage_arrays(plan->stored.storage)->value_type : 0;
     spryi_value_sample sample;
     spry_arrays a = csr->a;
     spryi_sample_values(&sample, a.device > 0 ? plan->request.device : NULL, &csr->a);
-    in_tables = in_tables && narrows == SPRYI_NARROWS_TO_TABLES;
-    a.value_type = after;
-    do a.value_type = spryi_narrow_type(&sample, plan->request.vector_type, in_tables, a.value_type);
-    while (a.value_type && !spryi_run_of(plan, &a));
+    with_tables = with_tables && narrows == SPRYI_NARROWS_TO_TABLES;
+    a.value_type = previous;
+    do a.value_type = spryi_narrow_type(&sample, plan->request.vector_type, with_tables, a.value_type);
+    while (a.value_type && ((only && a.value_type != only) || !spryi_run_of(plan, &a)));
     return a.value_type;
 }
 
-/* Returns the bytes by which values in request->narrow_type are smaller than values in the matrix's type. */
+/* Returns the bytes that the storage grows by if its values get the matrix's type. A table is then freed. */
 static int64_t widening_of(const spryi_build_request *request, const spryi_cost *cost)
 {
     if (!request->narrow_type) return 0;
@@ -156,11 +157,13 @@ done:
 
 /* ---- conversion on a device ------------------------------------------------------------------------------ */
 
+/* Indices of device_csr.copies. The first three are copies of the matrix's arrays. */
+enum { OFFSETS, INDICES, VALUES, NARROW, TABLE, COPIES };
+
 /* CSR in device memory: the matrix's own arrays, or copies. */
-enum { COPIES = 5, VALUES = 2, NARROW, TABLE };
 typedef struct device_csr {
     spry_arrays a;
-    void *copies[COPIES]; /* NULL: no copy, or owned by the storage; the first three are of the matrix's arrays */
+    void *copies[COPIES]; /* NULL: no copy, or the storage owns the copy */
 } device_csr;
 
 /* Adds values of 1 to a pattern. Copies a few values from the host and repeats them by copies on the device. */
@@ -224,8 +227,8 @@ static spry_status check_wide(const spryi_build_request *request, const char *fo
 }
 
 /*
- * Replaces the values, which are in device memory, by values of request->narrow_type, or of the next type by preference
- * if one changes. Sets request->narrow_type to 0 if all types change values. csr: A as CSR.
+ * Narrows the values, which are in device memory, to request->narrow_type. If a value changes, tries the next preferred
+ * type, and sets request->narrow_type to the type that succeeds, or to 0. csr: A as CSR, on the host or the device.
  */
 static spry_status narrow_on_device(const spryi_plan *plan, device_csr *to, spryi_build_request *request,
                                     const spry_matrix *csr, spry_error *err)
@@ -309,8 +312,8 @@ static bool can_be_converted(const spryi_plan *plan)
 }
 
 /*
- * Replaces request->csr, which is in host memory, by a matrix with narrow values. If one would change, sets
- * request->narrow_type to the next type by preference instead. Only the device converts to indices into a table.
+ * Narrows the values of request->csr, which is in host memory. If a value changes, keeps request->csr and sets
+ * request->narrow_type to the next preferred type. Leaves tables to the device.
  */
 static spry_status narrow_csr(const spryi_plan *plan, spryi_build_request *request, spry_error *err)
 {
@@ -540,8 +543,8 @@ static void replace_owned(spryi_plan_storage *of, const void *array, void *by)
 
 /*
  * Replaces the plan's storage on the device by *fresh, a storage of the same structure, whose values have another type.
- * Keeps all arrays but the values, since kernels may keep their addresses. Captured graphs keep the addresses of the
- * values too.
+ * Keeps all arrays but the values and their table, since kernels may keep their addresses. Captured graphs keep the
+ * addresses of the values too.
  */
 static spry_status exchange_values(spryi_plan *plan, spryi_plan_storage *fresh, spry_error *err)
 {
@@ -549,13 +552,14 @@ static spry_status exchange_values(spryi_plan *plan, spryi_plan_storage *fresh, 
     spryi_section from[SPRYI_MOST_SECTIONS], to[SPRYI_MOST_SECTIONS];
     if (plan->is_captured)
         return spryi_fail(err, SPRY_UNSUPPORTED, "values",
-                          "values: not all are exact in %s, which captured graphs of the plan read: create plans for "
-                          "graphs with keep_value_type",
+                          "values: not all can be stored as %s, which captured graphs of the plan read: create plans "
+                          "for graphs with keep_value_type",
                           spry_type_name(spryi_storage_arrays(own->storage)->value_type));
     const int counts[] = {spryi_storage_device_sections(plan->target.format, fresh->storage, from),
                           spryi_storage_device_sections(plan->target.format, own->storage, to)};
-    for (int s = 0; s < counts[0] && s < counts[1]; s++) { /* a table of values is the last array */
-        if (!from[s].array || from[s].item_bytes != to[s].item_bytes) continue;
+    for (int s = 0; s < counts[0] && s < counts[1]; s++) { /* only the table, the last section, may be on one side */
+        const bool is_of_values = strstr(from[s].name, "values") || strcmp(from[s].name, SPRYI_TABLE_SECTION) == 0;
+        if (!from[s].array || is_of_values) continue;
         void *const kept = *to[s].array, *const other = *from[s].array;
         replace_owned(own, kept, other);
         replace_owned(fresh, other, kept);

@@ -129,7 +129,7 @@ static void tables(void **state)
         for (int kind = 0; kind < 2; kind++) { /* 1: also -0, infinities and a NaN */
             spry_matrix *A = generate_matrix(*state, kind ? "fem3,x=26,y=27,z=28" : "grid7,x=90,y=91,z=92");
             const spry_arrays a = arrays_of(A);
-            double special[] = {-0.0, 3, 0x1p-1074, -0x1.fffffffffffffp1023, INFINITY, -INFINITY, NAN};
+            double special[] = {3, -0.0, 0x1p-1074, -0x1.fffffffffffffp1023, INFINITY, -INFINITY, NAN};
             void *data;
             memcpy(&special[6], &(uint64_t){UINT64_C(0xfff8000000000123)}, sizeof(double));
             MUST(spry_matrix_get_values(A, &data, err));

@@ -102,6 +102,53 @@ static void updates(void **state)
     destroy(&m);
 }
 
+/* Sets f32 values that are exact in bf16, or only in f16. */
+static void set_small_values(float *values, int64_t nnz, bool only_f16)
+{
+    for (int64_t k = 0; k < nnz; k++) values[k] = (only_f16 ? 1 + 0x1p-10f : 1) * (float)(k % 5 == 4 ? -1 : 1 << k % 5);
+}
+
+/* Updates change between bf16 and f16, which have the same size. */
+static void types_of_one_size(void **state)
+{
+    spry_context *context = context_of(2);
+    spry_read_options of_f32 = SPRY_INIT(spry_read_options);
+    spry_matrix *A;
+    void *values;
+    of_f32.value_type = SPRY_F32;
+    MUST(spry_matrix_generate(context, &A, "fem3,x=11,y=11,z=12", &of_f32, err));
+    MUST(spry_matrix_get_values(A, &values, err));
+    const spry_arrays a = arrays_of(A);
+    float *x = malloc((size_t)a.columns * sizeof *x), *y[2];
+    for (int k = 0; k < 2; k++) y[k] = malloc((size_t)a.rows * sizeof *x);
+    for (int64_t j = 0; j < a.columns; j++) x[j] = 1 / (float)(j + 3);
+    for (mock.converts = 0; mock.converts < 2; mock.converts++)
+        for (int f = 0; f < FORMATS; f++) {
+            spry_spmv_options o = options_of(formats[f]);
+            set_small_values(values, a.nnz, false);
+            spry_spmv_plan *plan = create_plan(context, A, &o);
+            o.keep_value_type = true;
+            for (int round = 0; round < 4; round++) {
+                set_small_values(values, a.nnz, round % 2);
+                MUST(spry_spmv_plan_update(plan, NULL, err));
+                assert_int_equal(plan_info(plan).value_type, round % 2 ? SPRY_F16 : SPRY_BF16);
+                spry_spmv_plan *const both[] = {plan, create_plan(context, A, &o)};
+                for (int k = 0; k < 2; k++)
+                    MUST(spry_spmv_plan_run(both[k], (spry_vector){.data = y[k], .length = a.rows, .type = SPRY_F32},
+                                            NULL, (spry_const_vector){.data = x, .length = a.columns, .type = SPRY_F32},
+                                            NULL, NULL, err));
+                assert_memory_equal(y[0], y[1], (size_t)a.rows * sizeof *x);
+                spry_spmv_plan_destroy(both[1]);
+            }
+            spry_spmv_plan_destroy(plan);
+        }
+    mock.converts = 0;
+    free(x), free(y[0]), free(y[1]);
+    spry_matrix_destroy(A);
+    assert_int_equal(mock.blocks, 0);
+    spry_context_destroy(context);
+}
+
 /* An update that a captured graph would not see is refused, and changes nothing. */
 static void captured_graphs(void **state)
 {
@@ -235,8 +282,9 @@ static void cg_with_recorded_rounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(updates),      cmocka_unit_test(captured_graphs),         cmocka_unit_test(without_memory),
-        cmocka_unit_test(memory_limit), cmocka_unit_test(cg_with_recorded_rounds),
+        cmocka_unit_test(updates),         cmocka_unit_test(types_of_one_size),
+        cmocka_unit_test(captured_graphs), cmocka_unit_test(without_memory),
+        cmocka_unit_test(memory_limit),    cmocka_unit_test(cg_with_recorded_rounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

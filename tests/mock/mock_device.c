@@ -442,6 +442,8 @@ static spry_status start_product(const spryi_format *format, const spryi_run_arg
     }                                                                                                                  \
     static const spryi_run_table table_##name_ = {{run_##name_, run_##name_, run_##name_},                             \
                                                   {run_##name_, run_##name_, run_##name_},                             \
+                                                  {run_##name_, run_##name_, run_##name_},                             \
+                                                  {run_##name_, run_##name_, run_##name_},                             \
                                                   {run_##name_, run_##name_, run_##name_}};                            \
     static const spryi_run_table transposed_##name_ = {{run_transposed_##name_, run_transposed_##name_,                \
                                                         run_transposed_##name_},                                       \
@@ -453,7 +455,7 @@ static spry_status start_product(const spryi_format *format, const spryi_run_arg
                                                 .idea = "entry by entry",                                              \
                                                 .source = "tests",                                                     \
                                                 .pattern = pattern_,                                                   \
-                                                .narrows = 1,                                                          \
+                                                .narrows = SPRYI_NARROWS_FLOATS,                                       \
                                                 .spmv = &table_##name_,                                                \
                                                 .spmv_t = &transposed_##name_};
 EVERY_FORMAT(DEFINE_KERNEL)

@@ -166,64 +166,65 @@ static __device__ __forceinline__ float widened(spryi_f16 v)
     return spryi_widen_f16(v);
 }
 /*
- * Values that are indices into a table. A block whose threads look up many values copies the table to shared memory.
- * There are 16 copies for 8-bit indices, so that the 16 lanes of one access need different banks. Other kernels have
- * the stored type direct<S>, and read the table from the first-level cache. All threads of a block call open_table
- * before they load values. s: the storage.
+ * Values that are indices into a table are read in two ways. With the stored type S, each block copies the table to
+ * shared memory. With cached<S>, lanes read the table through the L1 cache, in kernels with few values per block.
+ * A warp reads f64 from shared memory in two groups of 16 lanes. A table of 256 values has 16 copies, one for each lane
+ * of a group, so that the lanes read different banks. All threads of a block call open_table before they widen values.
+ * s: the storage.
  */
-template <typename S> struct direct {
+template <typename S> struct cached {
     S stored;
 };
 template <typename S> struct table_traits {
-    static const bool is_indexed = false;
-    typedef S direct_type;
+    static const bool has_table = false;
+    typedef S cached_type;
 };
 template <typename S> struct index_traits {
-    static const bool is_indexed = true;
-    static const int copies = SPRYI_TABLE16_VALUES >> 8 * sizeof(S) > 0 ? SPRYI_TABLE16_VALUES >> 8 * sizeof(S) : 1;
-    typedef direct<S> direct_type;
+    static const bool has_table = true;
+    static const int copies = sizeof(S) == 1 ? 16 : 1; /* in shared memory */
+    typedef cached<S> cached_type;
 };
 template <> struct table_traits<spryi_table8> : index_traits<spryi_table8> {
 };
 template <> struct table_traits<spryi_table16> : index_traits<spryi_table16> {
 };
-template <typename S> using direct_of = typename table_traits<S>::direct_type;
+template <typename S> using cached_of = typename table_traits<S>::cached_type;
 
 static __device__ __forceinline__ double *shared_table()
 {
     __shared__ double table[SPRYI_TABLE16_VALUES];
     return table;
 }
-static __device__ __forceinline__ const double **direct_table()
+static __device__ __forceinline__ const double **cached_table()
 {
     __shared__ const double *table;
     return &table;
 }
-template <typename S> static __device__ __forceinline__ double indexed_value(S v)
+template <typename S> static __device__ __forceinline__ double table_value(S v)
 {
     constexpr int copies = table_traits<S>::copies;
     return shared_table()[v.index * copies + threadIdx.x % copies];
 }
 static __device__ __forceinline__ double widened(spryi_table8 v)
 {
-    return indexed_value(v);
+    return table_value(v);
 }
 static __device__ __forceinline__ double widened(spryi_table16 v)
 {
-    return indexed_value(v);
+    return table_value(v);
 }
-template <typename S> static __device__ __forceinline__ double widened(direct<S> v)
+template <typename S> static __device__ __forceinline__ double widened(cached<S> v)
 {
-    return __ldg(*direct_table() + v.stored.index);
+    return __ldg(*cached_table() + v.stored.index);
 }
 template <typename S, typename T> static __device__ __forceinline__ void open_table(const T &s)
 {
-    if constexpr (table_traits<S>::is_indexed) {
+    if constexpr (table_traits<S>::has_table) {
         for (int n = threadIdx.x; n < SPRYI_TABLE16_VALUES; n += blockDim.x)
             shared_table()[n] = __ldg((const double *)s.table + n / table_traits<S>::copies);
         __syncthreads();
-    } else if constexpr (std::is_same_v<S, direct<spryi_table8>> || std::is_same_v<S, direct<spryi_table16>>) {
-        if (threadIdx.x == 0) *direct_table() = (const double *)s.table;
+    } else if constexpr (std::is_same_v<S, cached<spryi_table8>> || std::is_same_v<S, cached<spryi_table16>>) {
+        if (threadIdx.x == 0) *cached_table() = (const double *)s.table;
         __syncthreads();
     }
 }
@@ -316,8 +317,8 @@ template <typename KERNEL> static inline cudaError_t allow_shared_memory(KERNEL 
     {                                                                                                                  \
         SPRYI_PLAIN_ROWS(SPRY_CUDA_MIXED_ROW, run) SPRYI_MIXED_ROWS(SPRY_CUDA_MIXED_ROW, run)                          \
     }
-/* The same, including indices into a table of values. */
-#define SPRY_CUDA_INDEXED_TABLE(run)                                                                                   \
+/* SPRY_CUDA_MIXED_TABLE, also with the rows of SPRYI_TABLE_ROWS. */
+#define SPRY_CUDA_ALL_ROWS(run)                                                                                        \
     {                                                                                                                  \
         SPRYI_PLAIN_ROWS(SPRY_CUDA_MIXED_ROW, run) SPRYI_MIXED_ROWS(SPRY_CUDA_MIXED_ROW, run)                          \
             SPRYI_TABLE_ROWS(SPRY_CUDA_MIXED_ROW, run)                                                                 \

@@ -353,104 +353,107 @@ static __global__ void narrow_values(N *__restrict__ to, const W *__restrict__ f
 
 enum { INDEX_THREADS = 512 };
 
-/* Bits of two NaNs, which no table has: a free element, and an element that a thread is about to write. */
+/* Bits of two NaNs that mark elements of hash tables: free, and being written. Values with these bits get no index. */
 static const unsigned long long FREE = ~0ull, BUSY = ~1ull;
 
 /*
- * Returns the first value if it is finite, else +0. Storages pad with index 0 and multiply it by 0, so this value has
- * index 0.
+ * Returns the bits of the value at index 0: one of the first values that is finite and not negative, else +0. Padding
+ * has index 0, and kernels multiply its value by +0. The product must be +0, as with wide values.
  */
-static __device__ __forceinline__ unsigned long long finite_value(const unsigned long long *values)
+static __device__ __forceinline__ unsigned long long value_of_padding(const unsigned long long *values, int64_t count)
 {
-    const unsigned long long infinite = 0x7ffull << 52, first = values[0];
-    return (first & infinite) == infinite ? 0 : first;
+    enum { MOST = 64 };
+    for (int k = 0; k < MOST && k < count; k++)
+        if (values[k] < 0x7ffull << 52) return values[k];
+    return 0;
 }
 
 /*
  * Returns the index of a value in a table of `size` elements, a power of two, and adds the value if the table lacks it.
- * Returns -1 if there is no room. The table is a hash table with double hashing. finite: the value at index 0.
+ * Returns -1 if there is no room. The table is a hash table with double hashing. padding: the value at index 0.
  */
 static __device__ int index_in_table(unsigned long long *table, unsigned size, unsigned long long bits,
-                                     unsigned long long finite)
+                                     unsigned long long padding)
 {
     const unsigned long long hash = bits * 0x9e3779b97f4a7c15ull;
-    unsigned at = bits == finite ? 0 : (unsigned)(hash >> 40) % size;
+    unsigned at = bits == padding ? 0 : (unsigned)(hash >> 40) % size;
     for (unsigned n = 0; n < size; n++, at = (at + ((unsigned)(hash >> 52) | 1)) % size) {
         unsigned long long there = *(volatile unsigned long long *)(table + at);
-        if (at == 0) there = finite;
+        if (at == 0) there = padding;
         if (there == FREE) there = atomicCAS(table + at, FREE, bits);
         if (there == FREE || there == bits) return (int)at;
     }
     return -1;
 }
 
-/* The values that a block has met, with their indices: a hash table in shared memory. */
-template <typename N> struct met_values {
+/* Hash table in shared memory: values that the block has indexed, and their indices. */
+template <typename N> struct indexed_values {
     static const unsigned size = sizeof(N) == 1 ? SPRYI_TABLE8_VALUES : SPRYI_TABLE16_VALUES; /* of the table */
-    static const unsigned slots = sizeof(N) == 1 ? 4 * size : 2 * size;
+    static const unsigned slots = sizeof(N) == 1 ? 4 * size : size + size / 2; /* at most 64 KB with the indices */
     unsigned long long values[slots];
     N indices[slots];
 };
 
 /*
- * Replaces values by indices into a table, and fills the table. Sets *is_full to 1 if there are too many values. The
- * order of the table depends on the order of the threads.
+ * Replaces values by indices into a table, and fills the table. Sets *is_full to 1 if a value gets no index: the table
+ * is full, or the value has the bits FREE or BUSY. The order of the table depends on the order of the threads.
  */
 template <typename N> static __global__ void __launch_bounds__(INDEX_THREADS)
     index_values(N *__restrict__ to, const unsigned long long *__restrict__ from, int64_t count,
                  unsigned long long *table, int *is_full)
 {
-    typedef met_values<N> met_type;
+    typedef indexed_values<N> known_type;
     extern __shared__ __align__(8) unsigned char shared[];
-    met_type &met = *(met_type *)shared;
-    const unsigned long long finite = finite_value(from);
-    for (unsigned n = threadIdx.x; n < met_type::slots; n += INDEX_THREADS) met.values[n] = FREE;
+    known_type &known = *(known_type *)shared;
+    const unsigned long long padding = value_of_padding(from, count);
+    for (unsigned n = threadIdx.x; n < known_type::slots; n += INDEX_THREADS) known.values[n] = FREE;
     __syncthreads();
     for (int64_t k = thread_index(); k < count; k += (int64_t)gridDim.x * INDEX_THREADS) {
         const unsigned long long bits = from[k];
-        unsigned at = (unsigned)(bits * 0x9e3779b97f4a7c15ull >> 32) % met_type::slots;
-        unsigned long long there = *(volatile unsigned long long *)(met.values + at);
+        unsigned at = (unsigned)(bits * 0x9e3779b97f4a7c15ull >> 32) % known_type::slots;
+        unsigned long long there = *(volatile unsigned long long *)(known.values + at);
         while (there != bits && there != FREE && there != BUSY) {
-            at = (at + 1) % met_type::slots;
-            there = *(volatile unsigned long long *)(met.values + at);
+            at = (at + 1) % known_type::slots;
+            there = *(volatile unsigned long long *)(known.values + at);
         }
         if (there == bits && bits < BUSY) {
-            to[k] = *(volatile N *)(met.indices + at);
+            to[k] = *(volatile N *)(known.indices + at);
             continue;
         }
         const bool has_room = bits < BUSY && !*(volatile int *)is_full;
-        const int index = has_room ? index_in_table(table, met_type::size, bits, finite) : -1;
+        const int index = has_room ? index_in_table(table, known_type::size, bits, padding) : -1;
         if (index < 0) {
             *is_full = 1;
             return;
         }
         to[k] = (N)index;
-        if (atomicCAS(met.values + at, FREE, BUSY) != FREE) continue;
-        *(volatile N *)(met.indices + at) = (N)index;
+        if (atomicCAS(known.values + at, FREE, BUSY) != FREE) continue;
+        *(volatile N *)(known.indices + at) = (N)index;
         __threadfence_block();
-        *(volatile unsigned long long *)(met.values + at) = bits;
+        *(volatile unsigned long long *)(known.values + at) = bits;
     }
 }
 
-/* Stores the value at index 0, and replaces free elements by +0. */
-static __global__ void finish_table(unsigned long long *table, int size, const unsigned long long *values)
+/* Writes the value at index 0, which index_in_table does not write, and replaces free elements by +0. */
+static __global__ void finish_table(unsigned long long *table, int size, const unsigned long long *values,
+                                    int64_t count)
 {
     const int64_t n = thread_index();
-    if (n < size && table[n] == FREE) table[n] = n == 0 ? finite_value(values) : 0;
+    if (n < size && table[n] == FREE) table[n] = n == 0 ? value_of_padding(values, count) : 0;
 }
 
 template <typename N> static spry_status find_indices(N *to, const void *from, int64_t count, double *table,
                                                       int *is_full, spry_error *err)
 {
-    const int64_t blocks = ceil_div(count, INDEX_THREADS), most = 264; /* most: fills a GPU */
-    const int size = (int)met_values<N>::size, bytes = (int)sizeof(met_values<N>);
+    const int64_t blocks = ceil_div(count, INDEX_THREADS), most_blocks = 264; /* two per multiprocessor of an H200 */
+    const int size = (int)indexed_values<N>::size, bytes = (int)sizeof(indexed_values<N>);
     SPRY_CUDA_CHECK(cudaMemsetAsync(table, 255, (size_t)size * sizeof *table, 0), "table of values", err);
     if (bytes > 48 << 10) SPRY_CUDA_CHECK(allow_shared_memory(index_values<N>, bytes), "indices into a table", err);
-    index_values<N><<<(unsigned)(blocks < most ? blocks : most), INDEX_THREADS, bytes>>>(
+    index_values<N><<<(unsigned)(blocks < most_blocks ? blocks : most_blocks), INDEX_THREADS, bytes>>>(
         to, (const unsigned long long *)from, count, (unsigned long long *)table, is_full);
     SPRY_CUDA_TRY(launched(err, "indices into a table"));
     finish_table<<<convert_blocks(size), CONVERT_THREADS>>>((unsigned long long *)table, size,
-                                                            (const unsigned long long *)from);
+                                                            (const unsigned long long *)from, count);
     return launched(err, "table of values");
 }
 

@@ -308,12 +308,10 @@ template <typename S, typename V> void spry_cuda_bsr_columns(const spryi_run_arg
         run_blocks<column_shape<true, 1, 2>, S, V>(args);
         return;
     }
-    if constexpr (sizeof(S) == sizeof(V)) /* less code for stored types narrower than vectors */
-        if (args->columns >= 4 * WIDE) {
-            run_blocks<column_shape<true, WIDE, 2>, S, V>(args);
-            return;
-        }
-    run_blocks<column_shape<true, WIDE, 1>, S, V>(args);
+    if (args->columns >= 4 * WIDE)
+        run_blocks<column_shape<true, WIDE, 2>, S, V>(args);
+    else
+        run_blocks<column_shape<true, WIDE, 1>, S, V>(args);
 }
 
 #define INSTANCES(tag, s, v, c, argument)                                                                              \

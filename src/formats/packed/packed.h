@@ -113,7 +113,7 @@ typedef struct spryi_packed {
     int32_t *extras;            /* slice_count elements */
     uint8_t *indices;           /* units * SPRYI_PACKED_INDEX_UNIT */
     void *values;               /* `slots` elements; NULL for a pattern */
-    void *table;                /* f64 values to which `values` are indices; NULL: they are no indices */
+    void *table;                /* f64 values that `values` index; NULL: `values` has no indices */
     spryi_windows windows;      /* windows of y for the transposed product; empty if the plan does not support it */
     int64_t most_slots;         /* elements that `values` would have if slices shared no values */
 } spryi_packed;

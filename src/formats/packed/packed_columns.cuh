@@ -290,7 +290,7 @@ static __global__ void __launch_bounds__(COLUMNS_THREADS, columns_flight<SHAPE, 
     const int lane = threadIdx.x % LANES, shares = m.lanes < SHARES ? 1 : m.lanes / SHARES;
     const int64_t warp = (int64_t)blockIdx.x * (COLUMNS_THREADS / LANES) + threadIdx.x / LANES;
     const int64_t set = warp / shares, k = set / m.sets;
-    open_table<S>(s); /* S is direct_of<the stored type> */
+    open_table<S>(s); /* S is cached_of<the stored type> */
     wait_for_previous_kernel();
     if (k >= s.slice_count) return;
     slice_share share;
@@ -329,7 +329,7 @@ template <typename S, typename V, int B, typename SHAPE> static void launch_colu
     many_columns<V> m = columns_of<V>(args);
     deal_columns<SHAPE>(&m);
     const int64_t warps = s->slice_count * m.sets * (m.lanes < SHARES ? 1 : m.lanes / SHARES);
-    launch_early(args, packed_columns<direct_of<S>, V, B, SHAPE>, ceil_div(warps, COLUMNS_THREADS / LANES),
+    launch_early(args, packed_columns<cached_of<S>, V, B, SHAPE>, ceil_div(warps, COLUMNS_THREADS / LANES),
                  COLUMNS_THREADS, 0, *s, m, SPRY_ALPHA(V, args), SPRY_BETA(V, args));
 }
 

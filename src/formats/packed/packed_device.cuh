@@ -9,10 +9,10 @@ extern "C" {
 
 enum { LANES = SPRYI_PACKED_LANES, UNITS = 132 /* multiprocessors of an H200, for which launches are sized */ };
 /*
- * Blocks of kernels whose values are indices into a table stay on their multiprocessor, since each copies the table to
- * shared memory: threads per block, and blocks per multiprocessor. Measured on an H200.
+ * Launch shape of kernels that copy a table of values to shared memory: threads per block, blocks per multiprocessor.
+ * They launch one wave of blocks, so that each block copies the table only once. Measured on an H200.
  */
-static const int INDEXED_THREADS = 512, INDEXED_BLOCKS = 2;
+static const int TABLE_THREADS = 512, TABLE_BLOCKS = 2;
 static const unsigned ALL = 0xffffffffu; /* mask of all lanes, or of all slots */
 
 static __device__ __forceinline__ spryi_packed_slice load_slice(const spryi_packed_slice *p)

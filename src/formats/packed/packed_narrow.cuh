@@ -13,6 +13,8 @@
  *       at a time, so fewer warps suffice. If warps of eight slices fill the GPU evenly, a warp for wide slices has
  *       eight slices and loads the next record early. Otherwise the warp has one slice, since a partial last wave of
  *       warps would leave the GPU idle.
+ *       If values are indices into a table, all widths use this kernel. A warp then has as many slices as one wave of
+ *       blocks needs, and the class is FEW up to NARROW_FEW slots, else MANY.
  * Cost: bytes of packed, x and y.
  * Source: this library.
  */
@@ -172,7 +174,7 @@ run_holes(const spryi_packed *s, spryi_packed_slice slice, int32_t extra, const 
     if (has_row) put(y, row, sum, alpha, beta);
 }
 
-/* Computes y of a slice. MANY: the mean slice has more than NARROW_MOST slots. */
+/* Computes y of a slice. MANY: the class is MANY. */
 template <typename S, bool SIMPLE, int M, bool MANY, bool ONES, typename V> static __device__ __forceinline__ void
 run_narrow(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra, const V *x, V *y, V alpha, V beta)
 {
@@ -221,14 +223,14 @@ enum narrow_class { FEW, SOME, MANY };
  * at a time, unless alpha and beta are tested in f64. Measured on an H200.
  */
 template <typename S, typename V, int CLASS, bool SIMPLE> struct narrow_shape {
-    static const bool is_double = sizeof(V) == 8, is_indexed = table_traits<S>::is_indexed;
-    static const int threads = is_indexed ? INDEXED_THREADS : 128, many = is_indexed ? 8 : is_double ? 7 : 10;
+    static const bool is_double = sizeof(V) == 8, has_table = table_traits<S>::has_table;
+    static const int threads = has_table ? TABLE_THREADS : 128, many = has_table ? 8 : is_double ? 7 : 10;
     /* slots added at a time */
     static const int slots = CLASS == FEW ? NARROW_FEW + 1 : CLASS == SOME ? NARROW_MOST : many;
     /* most slices of a warp */
-    static const int slices = is_indexed ? INT32_MAX : CLASS == MANY ? 8 : CLASS == SOME && is_double ? 3 : 1;
+    static const int slices = has_table ? INT32_MAX : CLASS == MANY ? 8 : CLASS == SOME && is_double ? 3 : 1;
     static const int wide_blocks = CLASS == SOME && !is_double ? 12 : 8;
-    static const int blocks = is_indexed     ? INDEXED_BLOCKS
+    static const int blocks = has_table     ? TABLE_BLOCKS
                               : CLASS == FEW ? (SIMPLE || !is_double ? 16 : 12)
                                              : wide_blocks;
 };

@@ -101,8 +101,11 @@ static __device__ __forceinline__ V add_one(int width, unsigned mask, const S *A
             if (!ONES && has) a[u] = load_once(Ax + (t + u) * LANES + lane);
         }
 #pragma unroll
-        for (int u = 0; u < AT_ONCE; u++)
-            if (t + u < width && mask >> (t + u) & 1) sum += (ONES ? V(1) : V(widened(a[u]))) * x[distance[u]];
+        for (int u = 0; u < AT_ONCE; u++) {
+            V of_x = 0;
+            if (t + u < width && mask >> (t + u) & 1) of_x = x[distance[u]];
+            sum += (ONES ? V(1) : V(widened(a[u]))) * of_x;
+        }
     }
     return sum;
 }
@@ -117,7 +120,10 @@ static __device__ __forceinline__ V add_holes(int width, unsigned mask, const S 
     for (int t = 0; t < width; t++) {
         const bool has = mask >> t & 1;
         const unsigned slot = __ballot_sync(ALL, has);
-        if (has) sum += (ONES ? V(1) : element_kept<V>(Ax + __popc(slot & ((1u << lane) - 1)))) * x[__ldg(list + t)];
+        V a = V(ONES ? 1 : 0), of_x = 0;
+        if (has && !ONES) a = element_kept<V>(Ax + __popc(slot & ((1u << lane) - 1)));
+        if (has) of_x = x[__ldg(list + t)];
+        sum += a * of_x;
         Ax += ONES ? 0 : __popc(slot);
     }
     return sum;

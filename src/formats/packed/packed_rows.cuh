@@ -11,7 +11,7 @@ static void launch_narrow(const spryi_run_args *args)
     typedef narrow_shape<S, V, CLASS, SIMPLE> shape;
     const spryi_packed *s = (const spryi_packed *)args->storage;
     const int64_t at_once = UNITS * shape::blocks * (shape::threads / LANES);
-    const int slices = shape::is_indexed ? (int)ceil_div(s->slice_count, at_once)
+    const int slices = shape::has_table ? (int)ceil_div(s->slice_count, at_once)
                                          : slices_of_warp(s, shape::slices, at_once);
     const int64_t blocks = ceil_div(s->slice_count, shape::threads / LANES * slices);
     const scalar<V> alpha = SPRY_ALPHA(V, args), beta = SPRY_BETA(V, args);
@@ -57,7 +57,7 @@ template <typename S, typename V, bool ONES> void spry_cuda_packed_rows(const sp
     const spryi_packed *s = (const spryi_packed *)args->storage;
     const int64_t width = ceil_div(s->slots, s->slice_count * LANES);
     const bool diagonals = s->indexed == 0;
-    if constexpr (table_traits<S>::is_indexed) {
+    if constexpr (table_traits<S>::has_table) {
         if (s->a.rows > INT32_MAX || (!diagonals && parts_of_slice(s) > 1))
             launch_slices<S, V, ONES, 1>(args);
         else if (width <= NARROW_FEW)

@@ -19,12 +19,12 @@
 
 enum { MIXED_THREADS = 256, MIXED_SLICES = 4 /* most slices of a warp */ };
 
-/* Shape of packed_mixed, and blocks per multiprocessor of packed_wide. */
+/* Thread blocks of packed_mixed, and blocks per multiprocessor of packed_wide. */
 template <typename S, int B> struct mixed_shape {
-    static const bool is_indexed = table_traits<S>::is_indexed;
+    static const bool has_table = table_traits<S>::has_table;
     static const int blocks = B <= 3 ? 4 : 2;
-    static const int threads = !is_indexed ? (int)MIXED_THREADS : B == 2 || B == 3 ? 768 : INDEXED_THREADS;
-    static const int mixed_blocks = !is_indexed ? blocks : B == 1 ? INDEXED_BLOCKS : 1;
+    static const int threads = !has_table ? (int)MIXED_THREADS : B == 2 || B == 3 ? 768 : TABLE_THREADS;
+    static const int mixed_blocks = !has_table ? blocks : B == 1 ? TABLE_BLOCKS : 1;
 };
 
 /*
@@ -527,7 +527,7 @@ static inline int slices_of_warp(const spryi_packed *s, int most, int64_t at_onc
 template <typename S, typename V, bool ONES, int B> static void launch_slices(const spryi_run_args *args)
 {
     typedef diagonal_shape<V, B> shape;
-    constexpr bool is_indexed = table_traits<S>::is_indexed;
+    constexpr bool has_table = table_traits<S>::has_table;
     constexpr int WARPS = mixed_shape<S, B>::threads / LANES;
     const spryi_packed *s = (const spryi_packed *)args->storage;
     const V *x = (const V *)args->x;
@@ -535,18 +535,18 @@ template <typename S, typename V, bool ONES, int B> static void launch_slices(co
     const scalar<V> alpha = SPRY_ALPHA(V, args), beta = SPRY_BETA(V, args);
     const int64_t at_once = UNITS * mixed_shape<S, B>::mixed_blocks * WARPS;
     const int parts = parts_of_slice(s);
-    const int run = is_indexed ? (int)ceil_div(s->slice_count, at_once) : slices_of_warp(s, MIXED_SLICES, at_once);
+    const int run = has_table ? (int)ceil_div(s->slice_count, at_once) : slices_of_warp(s, MIXED_SLICES, at_once);
     const int64_t pairs = ceil_div(s->slice_count, shape::threads / LANES * shape::slices);
     const int64_t runs = ceil_div(s->slice_count, WARPS * run);
     const int64_t wide = ceil_div(s->slice_count, MIXED_THREADS / LANES / parts);
-    if constexpr (!is_indexed) {
+    if constexpr (!has_table) {
         if (s->indexed == 0) {
             launch_early(args, packed_diagonals<S, V, B, ONES>, pairs, shape::threads, 0, *s, x, y, alpha, beta);
             return;
         }
     }
     if (s->indexed > 0 && parts > 1)
-        launch_early(args, packed_wide<direct_of<S>, V, B, ONES>, wide, MIXED_THREADS, 0, *s, x, y, alpha, beta, parts);
+        launch_early(args, packed_wide<cached_of<S>, V, B, ONES>, wide, MIXED_THREADS, 0, *s, x, y, alpha, beta, parts);
     else
         launch_early(args, packed_mixed<S, V, B, ONES>, runs, mixed_shape<S, B>::threads, 0, *s, x, y, alpha, beta,
                      run);

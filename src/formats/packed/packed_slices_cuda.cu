@@ -8,15 +8,16 @@
  *       have indices. packed_diagonals: DIAGONALS with a greater mean, or of block rows. packed_mixed: block rows,
  *       some with indices. packed_wide: few and wide slices, some with indices. Long rows, if any, need two more
  *       launches: one with a warp for each piece, and one that adds the sums of the pieces in order (long_rows.cuh).
- *       Multiple vectors: packed_columns. If values are indices into a table, packed_narrow replaces packed_pairs and
- *       packed_mixed replaces packed_diagonals. Their blocks then stay on a multiprocessor, with the table in shared
- *       memory.
+ *       Multiple vectors: packed_columns. If values are indices into a table, packed_narrow multiplies all matrices
+ *       without block rows (packed_mixed, if rows exceed INT32_MAX), and packed_mixed replaces packed_diagonals for
+ *       block rows. These kernels launch one wave of thread blocks, and each copies the table to shared memory once.
+ *       packed_wide, packed_columns and long rows read the table through the L1 cache.
  * Cost: bytes of packed, x and y. Deterministic.
  * Source: slices of rows: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022; tables of values:
  *         Kourtis, Goumas, Koziris 2008; distances, masks and packed slots: this library.
  *
  * A GPU loads a whole module when one of its kernels is first launched in a process. The instances of the kernels are
- * therefore in separate modules: for rows of each value type, for patterns, and for each block size.
+ * therefore in separate modules (cmake/SpryCuda.cmake).
  */
 #include "formats/packed/packed_device.cuh"
 
@@ -93,7 +94,7 @@ static int reads_column_major(const void *storage)
     return s->indexed == 0 || s->block > 1;
 }
 
-static const spryi_run_table runs = SPRY_CUDA_INDEXED_TABLE(run);
+static const spryi_run_table runs = SPRY_CUDA_ALL_ROWS(run);
 
 const spryi_kernel_functions spry_cuda_packed_slices =
     {"packed_slices_cuda", &runs, NULL,          NULL,          NULL,

@@ -192,7 +192,7 @@ static spryi_work gpu_work(const spryi_product *p)
     /* most entries of a row that is not long */
     const double longest = fmax(SPRYI_PACKED_LONG_LEAST, SPRYI_PACKED_LONG_MEANS * f->lengths.mean);
     double saved = spryi_narrowing(p);
-    /* Slices of blocks that are not DIAGONALS gain less from tables than from narrower floating-point types. */
+    /* Blocks with indices: the gain is limited to that of narrower floating-point types. */
     if (g->block > 1) saved = g->strided * saved + (1 - g->strided) * fmin(saved, f->value_bytes - f->narrow.floats);
     spryi_work w = spryi_gpu_row_work(f);
     w.bytes = (double)f->nnz * (g->bytes - g->slots * saved) + spryi_vector_bytes(f);

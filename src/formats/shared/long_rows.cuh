@@ -21,10 +21,10 @@ template <typename F, typename S, typename V, bool ONES> static __global__ void 
     long_row_pieces(const F s, const long_row_vectors<V> v, V *sums)
 {
     const int64_t p = ((int64_t)blockIdx.x * LONG_ROW_THREADS + threadIdx.x) / 32;
-    open_table<direct_of<S>>(s);
+    open_table<cached_of<S>>(s);
     if (p >= s.long_rows.piece_count) return;
     const int32_t *Aj = (const int32_t *)s.long_rows.columns;
-    const direct_of<S> *Ax = (const direct_of<S> *)s.long_rows.values;
+    const cached_of<S> *Ax = (const cached_of<S> *)s.long_rows.values;
     const V *x = v.x + blockIdx.y * v.x_column_stride;
     const int64_t end = s.long_rows.pieces[p + 1];
     V sum = 0;

@@ -53,7 +53,7 @@ spry_status spryi_check_shape(const spry_arrays *a, const char *format, spry_err
     if (spryi_index_pair(a->offset_type, a->index_type) < 0)
         return spryi_fail(err, SPRY_BAD_FILE, NULL, "%s: index types %d and %d are no legal pair", format,
                           (int)a->offset_type, (int)a->index_type);
-    if (a->value_type != SPRY_PATTERN && spry_type_bytes(a->value_type) == 0)
+    if (a->value_type != SPRY_PATTERN && spryi_stored_row(a->value_type) < 0)
         return spryi_fail(err, SPRY_BAD_FILE, NULL, "%s: value type %d is unknown", format, (int)a->value_type);
     if (a->sorted < SPRY_NOT_KNOWN || a->sorted > SPRY_KNOWN_YES || a->unique < SPRY_NOT_KNOWN ||
         a->unique > SPRY_KNOWN_YES)
