@@ -47,7 +47,8 @@ static void discard(spry_context *context, placed *p)
     for (int n = 0; n < 3; n++) spry_device_free(context, 1, p->arrays[n]);
 }
 
-static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, const char *kernel, bool keep)
+/* vectors: number of row-major vectors. */
+static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, const char *kernel, bool keep, int vectors)
 {
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     spry_spmv_plan *plan = NULL;
@@ -55,36 +56,45 @@ static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, cons
     o.device = 1;
     o.vector_device = SPRY_CPU;
     o.keep_value_type = keep;
+    o.count = vectors;
+    o.row_major = vectors > 1;
     const spry_status status = spry_spmv_plan_create(context, &plan, A, &o, NULL);
     assert_true(status == SPRY_OK || status == SPRY_UNSUPPORTED || status == SPRY_TOO_LARGE);
     return plan;
 }
 
-static void run(const spry_spmv_plan *plan, void *y, const void *x, const spry_arrays *a)
+static void run(const spry_spmv_plan *plan, void *y, const void *x, const spry_arrays *a, int vectors)
 {
     const spry_type type = spryi_usual_vectors(a->value_type);
-    memset(y, 255, (size_t)a->rows * spry_type_bytes(type));
-    MUST(spry_spmv_plan_run(plan, (spry_vector){.data = y, .length = a->rows, .type = type}, NULL,
-                            (spry_const_vector){.data = x, .length = a->columns, .type = type}, NULL, NULL, err));
+    spry_vector to = {.data = y, .length = a->rows, .type = type};
+    spry_const_vector from = {.data = x, .length = a->columns, .type = type};
+    if (vectors > 1) {
+        to.count = from.count = to.row_stride = from.row_stride = vectors;
+        to.column_stride = from.column_stride = 1;
+    }
+    memset(y, 255, (size_t)(a->rows * vectors) * spry_type_bytes(type));
+    MUST(spry_spmv_plan_run(plan, to, NULL, from, NULL, NULL, err));
 }
 
-/* Compares products by plans of both kinds. Returns whether the first plan has narrow values. */
-static bool compare(spry_context *context, const spry_matrix *A, const spry_arrays *a, const char *kernel)
+/* Compares products by a narrow and a wide plan. Returns whether the first plan has narrow values. */
+static bool compare(spry_context *context, const spry_matrix *A, const spry_arrays *a, const char *kernel, int vectors)
 {
-    spry_spmv_plan *narrow = plan_of(context, A, kernel, false), *wide = plan_of(context, A, kernel, true);
+    spry_spmv_plan *narrow = plan_of(context, A, kernel, false, vectors);
+    spry_spmv_plan *wide = plan_of(context, A, kernel, true, vectors);
     bool narrowed = false;
     assert_int_equal(narrow == NULL, wide == NULL);
     if (narrow) {
         const spry_type type = spryi_usual_vectors(a->value_type);
         const size_t size = spry_type_bytes(type);
-        void *x = malloc((size_t)a->columns * size),
-             *y[2] = {malloc((size_t)a->rows * size), malloc((size_t)a->rows * size)};
-        for (int64_t j = 0; j < a->columns; j++) spryi_set_value(x, type, j, 1 / (double)(j % 1000 + 3));
-        run(narrow, y[0], x, a);
-        run(wide, y[1], x, a);
-        if (memcmp(y[0], y[1], (size_t)a->rows * size) != 0)
-            fail_msg("%s, %s and %s: the bits differ", kernel, plan_info(narrow).parameters,
-                     plan_info(wide).parameters);
+        const int64_t n = a->rows * vectors;
+        void *x = malloc((size_t)(a->columns * vectors) * size),
+             *y[2] = {malloc((size_t)n * size), malloc((size_t)n * size)};
+        for (int64_t j = 0; j < a->columns * vectors; j++) spryi_set_value(x, type, j, 1 / (double)(j % 1000 + 3));
+        run(narrow, y[0], x, a, vectors);
+        run(wide, y[1], x, a, vectors);
+        if (memcmp(y[0], y[1], (size_t)n * size) != 0)
+            fail_msg("%s, %s and %s, %d vectors: the bits differ", kernel, plan_info(narrow).parameters,
+                     plan_info(wide).parameters, vectors);
         narrowed = plan_info(narrow).value_type != a->value_type;
         assert_int_equal(plan_info(wide).value_type, a->value_type);
         free(x), free(y[0]), free(y[1]);
@@ -112,8 +122,9 @@ static void equal_bits(void **state)
                 const spry_kernel_info info = kernel_info(*state, k);
                 if (strcmp(spryi_find_kernel(info.name)->device, "cuda") != 0 || !info.available) continue;
                 if (!spryi_find_kernel(info.name)->narrows) continue;
-                narrowed += compare(*state, A, &a, info.name);
-                narrowed += compare(*state, there.A, &a, info.name);
+                narrowed += compare(*state, A, &a, info.name, 1);
+                narrowed += compare(*state, there.A, &a, info.name, 1);
+                (void)compare(*state, A, &a, info.name, 16);
             }
             discard(*state, &there);
             spry_matrix_destroy(A);
@@ -141,14 +152,15 @@ static void tables(void **state)
             const spry_type type = counts[n] <= 256    ? (spry_type)SPRYI_TABLE8
                                    : counts[n] <= 4096 ? (spry_type)SPRYI_TABLE16
                                                        : SPRY_F64;
-            spry_spmv_plan *plans[] = {plan_of(*state, A, "packed_slices_cuda", false),
-                                       plan_of(*state, there.A, "packed_slices_cuda", false)};
+            spry_spmv_plan *plans[] = {plan_of(*state, A, "packed_slices_cuda", false, 1),
+                                       plan_of(*state, there.A, "packed_slices_cuda", false, 1)};
             for (int p = 0; p < 2; p++) {
                 assert_int_equal(plan_info(plans[p]).value_type, type);
                 spry_spmv_plan_destroy(plans[p]);
             }
-            (void)compare(*state, A, &a, "packed_slices_cuda");
-            (void)compare(*state, there.A, &a, "packed_slices_cuda");
+            (void)compare(*state, A, &a, "packed_slices_cuda", 1);
+            (void)compare(*state, there.A, &a, "packed_slices_cuda", 1);
+            (void)compare(*state, A, &a, "packed_slices_cuda", 3);
             discard(*state, &there);
             spry_matrix_destroy(A);
         }
@@ -161,9 +173,9 @@ static void check(spry_context *context, const spry_spmv_plan *plan, const spry_
     double *x = malloc((size_t)a->columns * 8), *y[2] = {malloc((size_t)a->rows * 8), malloc((size_t)a->rows * 8)};
     for (int64_t j = 0; j < a->columns; j++) x[j] = 1 / (double)(j % 1000 + 3);
     assert_int_equal(plan_info(plan).value_type, type);
-    spry_spmv_plan *wide = plan_of(context, A, kernel, true);
-    run(plan, y[0], x, a);
-    run(wide, y[1], x, a);
+    spry_spmv_plan *wide = plan_of(context, A, kernel, true, 1);
+    run(plan, y[0], x, a, 1);
+    run(wide, y[1], x, a, 1);
     assert_memory_equal(y[0], y[1], (size_t)a->rows * 8);
     spry_spmv_plan_destroy(wide);
     free(x), free(y[0]), free(y[1]);
@@ -183,7 +195,7 @@ static void updates(void **state)
         const spry_matrix *of = form < 3 ? A : there.A;
         MUST(spry_matrix_get_values(A, &data, err));
         double *values = data;
-        spry_spmv_plan *plan = plan_of(*state, of, kernel, false);
+        spry_spmv_plan *plan = plan_of(*state, of, kernel, false, 1);
         check(*state, plan, of, &a, kernel, SPRY_F32);
         for (int round = 0; round < 3; round++) {
             for (int64_t k = 0; k < a.nnz; k++) values[k] = (double)(k % 11) / divisors[round];
@@ -198,10 +210,41 @@ static void updates(void **state)
     }
 }
 
+/* New values change the size of the table, then leave tables for good. */
+static void updates_of_tables(void **state)
+{
+    static const struct {
+        int count;
+        spry_type type;
+    } rounds[] = {{200, (spry_type)SPRYI_TABLE8},
+                  {300, (spry_type)SPRYI_TABLE16},
+                  {100, (spry_type)SPRYI_TABLE8},
+                  {5000, SPRY_F64},
+                  {100, SPRY_F64}};
+    const char *const kernel = "packed_slices_cuda";
+    spry_matrix *A = generate_matrix(*state, "grid7,x=90,y=91,z=92");
+    const spry_arrays a = arrays_of(A);
+    void *values;
+    spry_spmv_plan *plan = NULL;
+    MUST(spry_matrix_get_values(A, &values, err));
+    for (size_t round = 0; round < sizeof rounds / sizeof *rounds; round++) {
+        for (int64_t k = 0; k < a.nnz; k++) ((double *)values)[k] = 1 / (double)(k % rounds[round].count + 3);
+        if (plan)
+            MUST(spry_spmv_plan_update(plan, NULL, err));
+        else
+            plan = plan_of(*state, A, kernel, false, 1);
+        check(*state, plan, A, &a, kernel, rounds[round].type);
+    }
+    spry_spmv_plan_destroy(plan);
+    spry_matrix_destroy(A);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(equal_bits, open_context, close_context),
                                               cmocka_unit_test_setup_teardown(tables, open_context, close_context),
-                                              cmocka_unit_test_setup_teardown(updates, open_context, close_context)};
+                                              cmocka_unit_test_setup_teardown(updates, open_context, close_context),
+                                              cmocka_unit_test_setup_teardown(updates_of_tables, open_context,
+                                                                              close_context)};
     return has_gpu() ? cmocka_run_group_tests(tests, NULL, NULL) : SKIPPED;
 }

@@ -422,6 +422,7 @@ static const forgery forgeries[] = {
     {SPRY_CSR, HEAD(nnz), 7, "x: section 2 is 8 x 4 bytes of indices, expected 7 x 4 bytes of indices"},
     {SPRY_CSR, HEAD(kind.value_type), 0, ODD "type of the values"},
     {SPRY_CSR, HEAD(kind.value_type), 6, ODD "type of the values"},
+    {SPRY_CSR, HEAD(kind.value_type), 64, ODD "type of the values"}, /* SPRYI_TABLE8 */
     {SPRY_CSR, HEAD(kind.value_type), SPRY_PATTERN, "x: has 3 sections, expected 2"},
     {SPRY_CSR, HEAD(kind.value_type), SPRY_F32,
      "x: section 3 is 8 x 8 bytes of values, expected 8 x 4 bytes of values"},
