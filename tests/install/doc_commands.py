@@ -48,7 +48,7 @@ def masked(lines, marks):
         return re.findall(r'"([^"]+)":', "\n".join(lines))
     if marks == "numbers":
         text = [re.sub(r"_(portable|avx2|avx512)_cpu", "_SIMD_cpu", line) for line in lines]
-        text = [NUMBER.sub("#", line) for line in text]
+        text = [NUMBER.sub("#", line).replace("# products", "# product") for line in text]
         return [re.sub(r"[\s]+", " ", line).strip() for line in text]
     return [line.rstrip() for line in lines]
 
