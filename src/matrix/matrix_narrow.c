@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/narrow.h"
+#include "base/random.h"
 #include "core/device.h"
 #include "matrix/assemble.h"
 #include "matrix/matrix.h"
@@ -70,11 +71,8 @@ static bool take_pieces(const spryi_device *device, void *sample, const spry_arr
 {
     const int64_t bytes = a->nnz * (int64_t)spry_type_bytes(a->value_type), all = bytes / SPRYI_PIECE_BYTES;
     int64_t pieces[PIECES];
-    for (int64_t n = 0; n < PIECES; n++) {
-        uint64_t random = (uint64_t)(n + 1) * UINT64_C(0x9e3779b97f4a7c15);
-        random = (random ^ random >> 32) * UINT64_C(0xd6e8feb86659fd93);
-        pieces[n] = all / PIECES * n + (int64_t)((random ^ random >> 32) % (uint64_t)(all / PIECES));
-    }
+    for (int64_t n = 0; n < PIECES; n++)
+        pieces[n] = all / PIECES * n + (int64_t)(spryi_random(0, (uint64_t)n + 1) % (uint64_t)(all / PIECES));
     if (device)
         return device->ops->gather(device, &(spryi_gather){sample, a->values, bytes, pieces, PIECES}, NULL) == SPRY_OK;
     for (int n = 0; n < PIECES; n++)

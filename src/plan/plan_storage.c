@@ -61,23 +61,31 @@ static bool is_stored_in_place(const spryi_plan *plan)
 }
 
 /*
- * Returns the preferred narrow type for the values, or 0 if they must keep the matrix's type. csr: A as CSR, in the
- * memory of the host or of the plan's device. with_tables, previous: as in spryi_narrow_type. If the plan's values on
- * the device already have the matrix's type, returns 0, since captured graphs may read them. If graphs were captured,
- * only the plan's present type is returned.
+ * Samples the values of csr, which is A as CSR in the memory of the host or of the plan's device. The sample is empty
+ * if the values must keep the matrix's type. Values on the device that already have this type keep it, since captured
+ * graphs may read them.
  */
-static spry_type narrow_type(const spryi_plan *plan, const spry_matrix *csr, bool with_tables, spry_type previous)
+static void sample_values(const spryi_plan *plan, spryi_value_sample *sample, const spry_matrix *csr)
 {
     const bool is_wide = plan->stored.on_device && plan->stored.widening == 0;
-    const spryi_narrows narrows = plan->target.kernel->narrows;
-    if (plan->request.options.keep_value_type || !narrows || is_wide || !csr || !csr->a.values) return 0;
+    sample->count = 0;
+    if (plan->request.options.keep_value_type || !plan->target.kernel->narrows || is_wide || !csr || !csr->a.values)
+        return;
+    spryi_sample_values(sample, csr->a.device > 0 ? plan->request.device : NULL, &csr->a);
+}
+
+/*
+ * Returns the preferred narrow type for the values of the sample, or 0 if they must keep the matrix's type. a: CSR of
+ * the matrix's index types. with_tables, previous: as in spryi_narrow_type. If graphs were captured, returns only the
+ * plan's present type.
+ */
+static spry_type narrow_type(const spryi_plan *plan, const spryi_value_sample *sample, spry_arrays a, bool with_tables,
+                             spry_type previous)
+{
     const spry_type only = plan->is_captured ? spryi_storage_arrays(plan->stored.storage)->value_type : 0;
-    spryi_value_sample sample;
-    spry_arrays a = csr->a;
-    spryi_sample_values(&sample, a.device > 0 ? plan->request.device : NULL, &csr->a);
-    with_tables = with_tables && narrows == SPRYI_NARROWS_TO_TABLES;
+    with_tables = with_tables && plan->target.kernel->narrows == SPRYI_NARROWS_TO_TABLES;
     a.value_type = previous;
-    do a.value_type = spryi_narrow_type(&sample, plan->request.vector_type, with_tables, a.value_type);
+    do a.value_type = spryi_narrow_type(sample, plan->request.vector_type, with_tables, a.value_type);
     while (a.value_type && ((only && a.value_type != only) || !spryi_run_of(plan, &a)));
     return a.value_type;
 }
@@ -99,6 +107,7 @@ static spry_status build(const spryi_plan *plan, spryi_plan_storage *stored, spr
     spry_status status = SPRY_OK;
     spry_matrix *host = NULL;
     spryi_cost cost = {0};
+    spryi_value_sample sample;
     spryi_build_request request = spryi_request_of(plan);
     request.cost = &cost;
     if (plan->A->a.device > 0 && !is_stored_in_place(plan)) {
@@ -107,7 +116,8 @@ static spry_status build(const spryi_plan *plan, spryi_plan_storage *stored, spr
         request.copied = 1;
     }
     SPRYI_TRY(spryi_complete_request(plan->context, &request, plan->target.format, err));
-    request.narrow_type = narrow_type(plan, request.csr, false, 0);
+    sample_values(plan, &sample, request.csr);
+    if (sample.count > 0) request.narrow_type = narrow_type(plan, &sample, request.csr->a, false, 0);
     SPRYI_TRY(spryi_storage_build(plan->context, plan->target.format, &stored->storage, &request, err));
     if (spryi_storage_arrays(stored->storage)->value_type == request.narrow_type)
         stored->widening = widening_of(&request, &cost);
@@ -228,14 +238,14 @@ static spry_status check_wide(const spryi_build_request *request, const char *fo
 
 /*
  * Narrows the values, which are in device memory, to request->narrow_type. If a value changes, tries the next preferred
- * type, and sets request->narrow_type to the type that succeeds, or to 0. csr: A as CSR, on the host or the device.
+ * type, and sets request->narrow_type to the type that succeeds, or to 0.
  */
 static spry_status narrow_on_device(const spryi_plan *plan, device_csr *to, spryi_build_request *request,
-                                    const spry_matrix *csr, spry_error *err)
+                                    const spryi_value_sample *sample, spry_error *err)
 {
     const spryi_device *d = plan->request.device;
     bool exact = false;
-    for (; request->narrow_type; request->narrow_type = narrow_type(plan, csr, true, request->narrow_type)) {
+    for (; request->narrow_type; request->narrow_type = narrow_type(plan, sample, to->a, true, request->narrow_type)) {
         const spry_type type = request->narrow_type;
         const int64_t table_bytes = spryi_table_values(type) * (int64_t)sizeof(double);
         SPRYI_OK_OR_RETURN(
@@ -259,7 +269,7 @@ static spry_status narrow_on_device(const spryi_plan *plan, device_csr *to, spry
 }
 
 static spry_status convert(const spryi_plan *plan, spryi_plan_storage *made, const spryi_converter *converter,
-                           spryi_build_request *request, spry_error *err)
+                           spryi_build_request *request, const spryi_value_sample *sample, spry_error *err)
 {
     const spryi_device *d = plan->request.device;
     spry_status status = SPRY_OK;
@@ -271,8 +281,7 @@ static spry_status convert(const spryi_plan *plan, spryi_plan_storage *made, con
         SPRYI_TRY(spryi_copy_csr(d, &csr.a, csr.copies, err));
         made->upload_us = spryi_now_us() - start;
     }
-    if (csr.a.value_type != request->narrow_type)
-        SPRYI_TRY(narrow_on_device(plan, &csr, request, request->csr ? request->csr : plan->A, err));
+    if (csr.a.value_type != request->narrow_type) SPRYI_TRY(narrow_on_device(plan, &csr, request, sample, err));
     if (csr.a.value_type == SPRY_PATTERN && plan->target.value_type != SPRY_PATTERN)
         SPRYI_TRY(add_ones(d, &csr, plan->target.value_type, err));
     work.csr = csr.a;
@@ -315,13 +324,14 @@ static bool can_be_converted(const spryi_plan *plan)
  * Narrows the values of request->csr, which is in host memory. If a value changes, keeps request->csr and sets
  * request->narrow_type to the next preferred type. Leaves tables to the device.
  */
-static spry_status narrow_csr(const spryi_plan *plan, spryi_build_request *request, spry_error *err)
+static spry_status narrow_csr(const spryi_plan *plan, spryi_build_request *request, const spryi_value_sample *sample,
+                              spry_error *err)
 {
     const spry_type type = request->narrow_type;
     spry_matrix *made;
     if (!type || spryi_table_values(type) > 0) return SPRY_OK;
     SPRYI_OK_OR_RETURN(spryi_matrix_narrowed(plan->context, &made, request->csr, type, err));
-    if (made->a.value_type != type) request->narrow_type = narrow_type(plan, request->csr, true, type);
+    if (made->a.value_type != type) request->narrow_type = narrow_type(plan, sample, request->csr->a, true, type);
     spryi_matrix_release(request->csr);
     request->csr = made;
     return SPRY_OK;
@@ -340,12 +350,15 @@ static spry_status build_on_device(const spryi_plan *plan, spryi_plan_storage *m
     *done = false;
     if (!converter || !can_be_converted(plan)) return SPRY_OK;
     spryi_build_request request = spryi_request_of(plan);
+    spryi_value_sample sample = {.count = 0};
     spry_status status = SPRY_OK;
-    if (plan->A->a.device == 0) status = spryi_complete_request(plan->context, &request, plan->target.format, &why);
-    if (status == SPRY_OK)
-        request.narrow_type = narrow_type(plan, plan->A->a.device > 0 ? plan->A : request.csr, true, 0);
-    if (plan->A->a.device == 0 && status == SPRY_OK) status = narrow_csr(plan, &request, &why);
-    if (status == SPRY_OK) status = convert(plan, made, converter, &request, &why);
+    const bool on_host = plan->A->a.device == 0;
+    if (on_host) status = spryi_complete_request(plan->context, &request, plan->target.format, &why);
+    const spry_matrix *csr = on_host ? request.csr : plan->A;
+    if (status == SPRY_OK) sample_values(plan, &sample, csr);
+    if (sample.count > 0) request.narrow_type = narrow_type(plan, &sample, csr->a, true, 0);
+    if (on_host && status == SPRY_OK) status = narrow_csr(plan, &request, &sample, &why);
+    if (status == SPRY_OK) status = convert(plan, made, converter, &request, &sample, &why);
     spryi_matrix_release(request.csr);
     *done = status == SPRY_OK;
     if (!*done) spryi_discard_storage(plan, made);
