@@ -109,10 +109,10 @@ SPRYI_ANYWHERE spryi_f16_number spryi_narrow_f16(double value)
 }
 
 /*
- * Exact narrowing of f64 to f32, and of f32 to bf16 or f16. Sets a bit of *changed if the value is not exact in the
- * narrow type. f32 and f16 refuse NaNs, infinities and numbers below the least normal number of the narrow type:
- * processors may quiet such a NaN, or read such a number as zero. bf16 is the upper half of an f32 and accepts all. All
- * steps are on integers, without branches, so that compilers vectorize loops and no floating-point exception is raised.
+ * Narrow f64 to f32, or f32 to bf16 or f16. Set bits of *changed if the value is not exact in the narrow type. f32 and
+ * f16 also refuse NaNs, infinities and nonzero values below the least normal number of the narrow type. Processors may
+ * quiet such a NaN, or read such a value as zero. bf16 accepts all values whose lower 16 bits are zero. All steps are
+ * on integers, without branches: compilers vectorize loops, and no floating-point exception is raised.
  */
 SPRYI_ANYWHERE uint32_t spryi_exact_f32(uint64_t wide, uint64_t *changed)
 {

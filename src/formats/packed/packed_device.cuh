@@ -10,7 +10,7 @@ extern "C" {
 enum { LANES = SPRYI_PACKED_LANES, UNITS = 132 /* multiprocessors of an H200, for which launches are sized */ };
 /*
  * Launch shape of kernels that copy a table of values to shared memory: threads per block, blocks per multiprocessor.
- * They launch one wave of blocks, so that each block copies the table only once. Measured on an H200.
+ * These kernels launch one wave of blocks, so that a block copies the table only once. Measured on an H200.
  */
 static const int TABLE_THREADS = 512, TABLE_BLOCKS = 2;
 static const unsigned ALL = 0xffffffffu; /* mask of all lanes, or of all slots */
