@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 UNITS = r"(?: ?(?:us|ms|s|min|%|B|kB|MB|GB|KiB|MiB|GiB|GB/s|GFLOP/s|Gflop/s)\b)?"
-NUMBER = re.compile(r"-?\b\d[\d  ]*(?:\.\d+)?(?:e[-+]?\d+)?" + UNITS)
+NUMBER = re.compile(r"-?\b\d(?: ?\d)*(?:\.\d+)?(?:e[-+]?\d+)?" + UNITS)
 
 
 class Block:
