@@ -54,7 +54,7 @@ static int make(giant *g)
     g->a = SPRY_INIT(spry_arrays);
     g->a.layout = SPRY_CSR;
     g->a.rows = ROWS;
-    g->a.cols = COLUMNS;
+    g->a.columns = COLUMNS;
     g->a.nnz = ENTRIES;
     g->a.offset_type = SPRY_I64;
     g->a.index_type = SPRY_I32;
