@@ -477,7 +477,8 @@ static spryi_vectors_way vectors_way(const spryi_estimate *e, const spryi_rankin
 
 /*
  * Computes time and bytes of multiple vectors on a CPU. Kernels that multiply row-major vectors together read the
- * matrix once. For column-major vectors, they read the matrix once for each group of vectors_in_place vectors.
+ * matrix once. For column-major vectors, they read the matrix once for each group of vectors_in_place vectors, or
+ * multiply by one vector after another while a part of the matrix is in a cache (each_vector).
  *
  * Measurements with 8 vectors on two cores of a Zen 3, for grids, finite elements and random geometric graphs: The time
  * of csr, divided by the time to stream the bytes, was 0.8 to 1.2 with row-major vectors and 1.1 to 1.4 with
@@ -485,19 +486,24 @@ static spryi_vectors_way vectors_way(const spryi_estimate *e, const spryi_rankin
  * bsr and 1.7 to 3 for packed. With 2 to 16 row-major vectors, on one thread of a Zen 3 and of a Xeon with AVX-512, the
  * quotient for packed was 1.5 to 3.6.
  */
-static void count_on_cpu(spryi_estimate *e, spryi_vectors_way way, const spryi_rank_request *q, double vectors,
-                         double moved)
+static void count_on_cpu(spryi_estimate *e, spryi_vectors_way way, const spryi_rank_request *q,
+                         const spryi_ranking *ranking, double vectors, double moved)
 {
-    static const double IN_PLACE = 1.35;
+    static const double IN_PLACE = 1.6;
     const spryi_estimator *own = estimator_of(e);
     const double columns = (double)q->columns, matrix = fmax(e->bytes - vectors, 0);
     const bool in_place = way == SPRYI_ANY_LAYOUT && !q->row_major;
-    const double passes = in_place ? ceil(columns / own->vectors_in_place) : 1;
+    const double passes = in_place && own->vectors_in_place > 0 ? ceil(columns / own->vectors_in_place) : 1;
     const double factor = own->cpu_vectors_factor > 0 ? own->cpu_vectors_factor : in_place ? IN_PLACE : 1;
     const bool one_by_one = !own->always_together || !q->row_major;
     const double bytes = matrix * passes / columns + vectors;
     const double us = e->us * (factor * bytes + moved) / (matrix + vectors);
-    e->us = columns * (one_by_one ? fmin(e->us, us) : us);
+    if (in_place && own->each_vector) {
+        const spryi_product product = product_of_estimate(e, ranking);
+        e->us *= columns * own->each_vector(&product);
+    } else {
+        e->us = columns * (one_by_one ? fmin(e->us, us) : us);
+    }
     e->bytes = columns * (bytes + moved);
 }
 
@@ -549,7 +555,7 @@ static void count_columns(spryi_ranking *r, const spryi_rank_request *q)
             e->us = (double)q->columns * (e->us + moved / csr_rate);
             e->bytes = (double)q->columns * (e->bytes + moved);
         } else if (on_cpu) {
-            count_on_cpu(e, way, q, vectors, moved);
+            count_on_cpu(e, way, q, r, vectors, moved);
         } else {
             count_on_gpu(e, q, r, vectors, moved);
         }

@@ -165,9 +165,10 @@ spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_loops lo
     if (args->columns > 1 && args->x_column_stride != 1) return run_column_major(args);
     product p = {.args = *args, .job = job_of(args), .loops = pick_loops(s, loops)};
     p.job.sums = args->workspace;
-    const int64_t y_bytes = s->a.rows * (int64_t)spry_type_bytes(args->vector_type) *
-                            (args->columns > 1 ? args->columns : 1);
-    p.job.stream_y = spryi_value_at(args->beta, args->vector_type, 0) == 0 && y_bytes >= SPRYI_STREAM_BYTES;
+    const int64_t columns = args->columns > 1 ? args->columns : 1;
+    p.job.large_y = s->a.rows * columns * (int64_t)spry_type_bytes(args->vector_type) >= SPRYI_STREAM_BYTES;
+    p.job.stream_y = columns > 1 ? spryi_panels_stream(args, s->a.rows) != SPRYI_STREAMS_NOTHING
+                                 : p.job.large_y && spryi_value_at(args->beta, args->vector_type, 0) == 0;
     if (args->columns > 1) {
         drive_columns(&p);
         return SPRY_OK;

@@ -12,9 +12,10 @@ typedef struct spryi_csr_job {
     const void *offsets, *columns, *values, *x; /* values is NULL for a pattern */
     bool wide_offsets;                          /* offsets have 64 bits */
     void *y;
-    spryi_scalar alpha, beta; /* scalars of the vectors' type, read with SPRY_SCALAR */
-    bool stream_y; /* y is large and not read: kernels may use non-temporal stores, which do not load y first */
-    double *sums;  /* sums of the pieces of long rows */
+    spryi_scalar alpha, beta;   /* scalars of the vectors' type, read with SPRY_SCALAR */
+    bool large_y;               /* y does not remain in a cache */
+    bool stream_y;              /* kernels may write y with non-temporal stores, which do not load y first */
+    double *sums;               /* sums of the pieces of long rows */
     int64_t x_stride, y_stride; /* elements between two rows of multiple vectors, as in spryi_run_args */
 } spryi_csr_job;
 
@@ -98,6 +99,17 @@ SPRYI_INLINE int64_t spryi_csr_offset(const spryi_csr_job *job, int64_t i)
     }
 
 /* Macro for templates. Defines the loops for multiple vectors, which call <way>_rows and <way>_piece. */
+/* Loops over rows of up to this number of entries are not unrolled: branches at their ends would be mispredicted. */
+enum { SPRYI_CSR_SHORT_ROW = 8 };
+#ifdef __clang__
+#define SPRYI_CSR_ROLLED _Pragma("clang loop unroll(disable)")
+#else
+#define SPRYI_CSR_ROLLED _Pragma("GCC unroll 1")
+#endif
+
+/* The lanes of a register that a panel uses. */
+enum { SPRYI_SOME_LANES, SPRYI_HALF_THE_LANES, SPRYI_ALL_LANES };
+
 #define SPRYI_CSR_PANEL_LOOPS(kind, way, has_values)                                                                   \
     static inline void SPRY_FNJ(kind##_panel_rows)(const spryi_csr_job *job, int64_t begin, int64_t end,               \
                                                    int64_t columns)                                                    \

@@ -4,17 +4,24 @@
  * lanes of one register. The order of a row's additions does not depend on the number of vectors, so no vector changes
  * the result of another.
  *
- * has_values: 0 for a pattern. full: 1 if all lanes are used. twice: 1 for two registers.
+ * has_values: 0 for a pattern. twice: 1 for two registers. used: the lanes of the (first) register that are used.
  */
 
 #if SPRY_FIRST_J
 
+/* Loads x or y of `count` vectors. */
+SPRYI_INLINE VEC SPRY_FNJ(panel_load)(const SPRY_V *from, int count, const int used)
+{
+    if (used == SPRYI_ALL_LANES) return LOAD(from);
+    return used == SPRYI_HALF_THE_LANES ? PANEL_HALF(from) : PANEL_LOAD(from, count);
+}
+
 /*
- * Adds up entries k .. end - 1 times x, for the vectors from c on. Uses four sums, so that an addition need not wait
- * for the previous one.
+ * Adds up entries k .. end - 1 times x, for the vectors from c on. Uses four sums in long rows, so that an addition
+ * need not wait for the previous one.
  */
 SPRYI_INLINE void SPRY_FNJ(panel_sums)(const spryi_csr_job *job, int64_t k, int64_t end, int64_t c, int count,
-                                       const int has_values, const int full, const int twice, VEC sums[2])
+                                       const int has_values, const int used, const int twice, VEC sums[2])
 {
     const SPRY_J *Aj = job->columns;
     const SPRY_S *Ax = job->values;
@@ -24,11 +31,17 @@ SPRYI_INLINE void SPRY_FNJ(panel_sums)(const spryi_csr_job *job, int64_t k, int6
 #define ADD_ENTRY(k, to)                                                                                               \
     do {                                                                                                               \
         const SPRY_V *row = x + (int64_t)Aj[k] * stride;                                                               \
-        const VEC a = has_values ? SET1(SPRY_VALUE(Ax[k])) : ZERO(),                                                   \
-                  first = full ? LOAD(row) : PANEL_LOAD(row, count);                                                   \
+        const VEC a = has_values ? SET1(SPRY_VALUE(Ax[k])) : ZERO(), first = SPRY_FNJ(panel_load)(row, count, used);   \
         low[to] = has_values ? FMA(a, first, low[to]) : ADD(first, low[to]);                                           \
         if (twice) high[to] = has_values ? FMA(a, LOAD(row + LANES), high[to]) : ADD(LOAD(row + LANES), high[to]);     \
     } while (0)
+    if (end - k <= SPRYI_CSR_SHORT_ROW) {
+        if (has_values && c == 0) spryi_prefetch_entries(Ax, Aj, k, k + 4, sizeof(SPRY_S), sizeof(SPRY_J));
+        SPRYI_CSR_ROLLED for (; k < end; k++) ADD_ENTRY(k, 0);
+        sums[0] = low[0];
+        sums[1] = high[0];
+        return;
+    }
     for (; k + 4 <= end; k += 4) {
         if (has_values && c == 0) spryi_prefetch_entries(Ax, Aj, k, k + 4, sizeof(SPRY_S), sizeof(SPRY_J));
         ADD_ENTRY(k, 0);
@@ -44,21 +57,14 @@ SPRYI_INLINE void SPRY_FNJ(panel_sums)(const spryi_csr_job *job, int64_t k, int6
     sums[1] = twice ? ADD(ADD(high[0], high[1]), ADD(high[2], high[3])) : ZERO();
 }
 
-/* Alignment of y that non-temporal stores need. With AVX2, storing parts of a register does not reduce time. */
-#ifdef __AVX512F__
-#define STREAMED_TO 16
-#else
-#define STREAMED_TO sizeof(VEC)
-#endif
-
 /* Writes all lanes to y from element i on. Stores are not masked, because masked stores are slow on some processors. */
 SPRYI_INLINE void SPRY_FNJ(panel_put)(const spryi_csr_job *job, int64_t i, VEC sums)
 {
     SPRY_V *y = (SPRY_V *)job->y + i;
     VEC result = MUL(SET1(SPRY_SCALAR(job->alpha)), sums);
-    if (job->stream_y && (uintptr_t)y % STREAMED_TO == 0) {
-        if (STREAMED_TO < sizeof(VEC) && (uintptr_t)y % sizeof(VEC) != 0)
-            spryi_stream_parts(y, &result, sizeof(VEC) / STREAMED_TO);
+    if (job->stream_y) {
+        if (SPRYI_STREAM_PART < sizeof(VEC) && (uintptr_t)y % sizeof(VEC) != 0)
+            spryi_panel_stream_parts(y, &result, sizeof(VEC));
         else
             STREAM(y, result);
         return;
@@ -67,17 +73,17 @@ SPRYI_INLINE void SPRY_FNJ(panel_put)(const spryi_csr_job *job, int64_t i, VEC s
     STORE(y, result);
 }
 
-/* Writes the first `count` lanes, with the same bits as panel_put. */
-SPRYI_INLINE void SPRY_FNJ(panel_put_rest)(const spryi_csr_job *job, int64_t i, int count, VEC sums)
+/* Writes the first `count` lanes, with the same bits as panel_put. used: SPRYI_SOME_LANES or SPRYI_HALF_THE_LANES. */
+SPRYI_INLINE void SPRY_FNJ(panel_put_rest)(const spryi_csr_job *job, int64_t i, int count, const int used, VEC sums)
 {
-    SPRY_V *y = (SPRY_V *)job->y + i, lanes[LANES] = {0};
+    SPRY_V *y = (SPRY_V *)job->y + i;
     VEC result = MUL(SET1(SPRY_SCALAR(job->alpha)), sums);
-    if (SPRY_SCALAR(job->beta) != 0) {
-        for (int l = 0; l < count; l++) lanes[l] = y[l];
-        result = ADD(result, MUL(SET1(SPRY_SCALAR(job->beta)), LOAD(lanes)));
-    }
-    memcpy(lanes, &result, sizeof lanes);
-    for (int l = 0; l < count; l++) y[l] = lanes[l];
+    if (SPRY_SCALAR(job->beta) != 0)
+        result = ADD(result, MUL(SET1(SPRY_SCALAR(job->beta)), SPRY_FNJ(panel_load)(y, count, used)));
+    if (job->stream_y)
+        spryi_panel_stream_parts(y, &result, (size_t)(used == SPRYI_HALF_THE_LANES ? LANES / 2 : count) * sizeof *y);
+    else
+        spryi_store_first(y, &result, used == SPRYI_HALF_THE_LANES ? LANES / 2 : count, sizeof *y, LANES);
 }
 
 /* Prefetches the row of x that entry k uses. */
@@ -94,48 +100,77 @@ SPRYI_INLINE void SPRY_FNJ(panel_piece)(const spryi_csr_job *job, const spryi_cs
     for (int64_t c = 0; c < columns; c += LANES) {
         const int count = columns - c < LANES ? (int)(columns - c) : LANES;
         VEC sums[2];
-        SPRY_FNJ(panel_sums)(job, piece->begin, piece->end, c, count, has_values, 0, 0, sums);
+        SPRY_FNJ(panel_sums)(job, piece->begin, piece->end, c, count, has_values, SPRYI_SOME_LANES, 0, sums);
         memcpy(lanes, sums, sizeof lanes);
         for (int l = 0; l < count; l++) job->sums[(c + l) * sums_stride + piece->piece] = (double)lanes[l];
     }
 }
 
+/* Multiplies a row, with entries first .. last - 1, by all vectors. Writes y from element `y` on. */
+SPRYI_INLINE void SPRY_FNJ(panel_row)(const spryi_csr_job *job, int64_t first, int64_t last, int64_t y, int64_t columns,
+                                      const int has_values)
+{
+    const int rest = (int)(columns % LANES);
+    int64_t c = 0;
+    VEC sums[2];
+    for (; c + 2 * LANES <= columns; c += 2 * LANES) {
+        SPRY_FNJ(panel_sums)(job, first, last, c, LANES, has_values, SPRYI_ALL_LANES, 1, sums);
+        SPRY_FNJ(panel_put)(job, y + c, sums[0]);
+        SPRY_FNJ(panel_put)(job, y + c + LANES, sums[1]);
+    }
+    if (c + LANES <= columns) {
+        SPRY_FNJ(panel_sums)(job, first, last, c, LANES, has_values, SPRYI_ALL_LANES, 0, sums);
+        SPRY_FNJ(panel_put)(job, y + c, sums[0]);
+        c += LANES;
+    }
+    if (rest == LANES / 2) {
+        SPRY_FNJ(panel_sums)(job, first, last, c, rest, has_values, SPRYI_HALF_THE_LANES, 0, sums);
+        SPRY_FNJ(panel_put_rest)(job, y + c, rest, SPRYI_HALF_THE_LANES, sums[0]);
+    } else if (rest > 0) {
+        SPRY_FNJ(panel_sums)(job, first, last, c, rest, has_values, SPRYI_SOME_LANES, 0, sums);
+        SPRY_FNJ(panel_put_rest)(job, y + c, rest, SPRYI_SOME_LANES, sums[0]);
+    }
+}
+
 /*
- * If rows are short and y is streamed, prefetches x for the last entry of the row `ahead` rows later. On meshes x of
+ * If rows are short and y is large, prefetches x for the last entry of the row `ahead` rows later. On meshes x of
  * that row's other entries is in the caches by then. The hardware prefetchers alone keep too few cache lines in flight.
  */
-SPRYI_INLINE void SPRY_FNJ(panel_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, int64_t columns,
-                                       const int has_values)
+SPRYI_INLINE void SPRY_FNJ(panel_rows_of)(const spryi_csr_job *job, int64_t begin, int64_t end, int64_t columns,
+                                          const int has_values)
 {
     const spryi_csr_job own = *job; /* local copy, which no store can change */
-    const int rest = (int)(columns % LANES);
     const int64_t ahead =
-        own.stream_y ? spryi_rows_to_prefetch(end - begin, spryi_csr_offset(&own, end) - spryi_csr_offset(&own, begin))
-                     : end - begin;
+        own.large_y ? spryi_rows_to_prefetch(end - begin, spryi_csr_offset(&own, end) - spryi_csr_offset(&own, begin))
+                    : end - begin;
+    int64_t first = spryi_csr_offset(&own, begin);
     for (int64_t i = begin; i < end; i++) {
-        const int64_t first = spryi_csr_offset(&own, i), last = spryi_csr_offset(&own, i + 1), y = i * own.y_stride;
-        int64_t c = 0;
+        const int64_t last = spryi_csr_offset(&own, i + 1);
         int64_t later = i + ahead;
         __asm__("" : "+r"(later)); /* keeps the compiler from splitting the loop into two */
         if (later < end && spryi_csr_offset(&own, later) > first)
             SPRY_FNJ(prefetch_x_row)(&own, spryi_csr_offset(&own, later) - 1, columns);
-        VEC sums[2];
-        for (; c + 2 * LANES <= columns; c += 2 * LANES) {
-            SPRY_FNJ(panel_sums)(&own, first, last, c, LANES, has_values, 1, 1, sums);
-            SPRY_FNJ(panel_put)(&own, y + c, sums[0]);
-            SPRY_FNJ(panel_put)(&own, y + c + LANES, sums[1]);
-        }
-        if (c + LANES <= columns) {
-            SPRY_FNJ(panel_sums)(&own, first, last, c, LANES, has_values, 1, 0, sums);
-            SPRY_FNJ(panel_put)(&own, y + c, sums[0]);
-            c += LANES;
-        }
-        if (rest > 0) {
-            SPRY_FNJ(panel_sums)(&own, first, last, c, rest, has_values, 0, 0, sums);
-            SPRY_FNJ(panel_put_rest)(&own, y + c, rest, sums[0]);
-        }
+        SPRY_FNJ(panel_row)(&own, first, last, i * own.y_stride, columns, has_values);
+        first = last;
     }
     if (own.stream_y) _mm_sfence();
+}
+
+/* The most common numbers of vectors have loops of their own, whose values remain in registers. */
+SPRYI_INLINE void SPRY_FNJ(panel_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, int64_t columns,
+                                       const int has_values)
+{
+    const bool common_types = !SPRY_J_IS_64 && !SPRY_IS_MIXED;
+    if (common_types && columns == LANES / 2)
+        SPRY_FNJ(panel_rows_of)(job, begin, end, LANES / 2, has_values);
+    else if (common_types && columns == LANES)
+        SPRY_FNJ(panel_rows_of)(job, begin, end, LANES, has_values);
+    else if (common_types && columns == 2 * LANES)
+        SPRY_FNJ(panel_rows_of)(job, begin, end, 2 * LANES, has_values);
+    else if (common_types && columns < LANES)
+        SPRY_FNJ(panel_rows_of)(job, begin, end, columns % LANES, has_values);
+    else
+        SPRY_FNJ(panel_rows_of)(job, begin, end, columns, has_values);
 }
 
 #if !SPRY_IS_MIXED
@@ -144,5 +179,3 @@ SPRYI_CSR_PANEL_LOOPS(ones, panel, 0)
 SPRYI_CSR_PANEL_LOOPS(values, panel, 1)
 
 #endif
-
-#undef STREAMED_TO

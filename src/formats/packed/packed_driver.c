@@ -77,21 +77,36 @@ static int64_t chunk_begin(const spryi_packed *s, int64_t n)
     return n < chunk_count(s) ? k : s->slice_count;
 }
 
+/* Column-major vectors are multiplied one after another with each chunk, which then remains in a cache. */
 static void run_chunks(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const spryi_packed *s = args->storage;
-    ((const packed_run *)(const void *)args)->slices(args, chunk_begin(s, begin), chunk_begin(s, end));
+    const spryi_block_fn slices = ((const packed_run *)(const void *)args)->slices;
+    if (args->columns <= 1 || args->x_column_stride == 1) {
+        slices(args, chunk_begin(s, begin), chunk_begin(s, end));
+        return;
+    }
+    for (int64_t n = begin; n < end; n++)
+        for (int64_t c = 0; c < args->columns; c++) {
+            const spryi_run_args one = spryi_vector_of(args, c);
+            slices(&one, chunk_begin(s, n), chunk_begin(s, n + 1));
+        }
 }
 
 spry_status spryi_packed_drive(const spryi_run_args *args, spryi_block_fn slices, spryi_block_fn pieces)
 {
     const spryi_packed *s = args->storage;
-    packed_run run = {*args, slices};
-    const spryi_step steps[] = {{chunk_count(s), run_chunks},
-                                {s->long_rows.piece_count, pieces},
+    const packed_run run = {*args, slices};
+    const spryi_step steps[] = {{s->long_rows.piece_count, pieces},
                                 {s->long_rows.count, long_rows[spryi_value_slot(args->vector_type)][0]}};
-    run.args.columns = run.args.y_stride = 1;
-    return spryi_run_steps(&run.args, steps, s->long_rows.count > 0 ? 3 : 1);
+    const int64_t columns = args->columns > 1 ? args->columns : 1;
+    spryi_run_blocks(&run.args, chunk_count(s), run_chunks);
+    for (int64_t c = 0; c < columns && s->long_rows.count > 0; c++) {
+        spryi_run_args one = spryi_vector_of(args, c);
+        one.y_stride = 1;
+        spryi_run_steps(&one, steps, 2);
+    }
+    return SPRY_OK;
 }
 
 spry_status spryi_packed_drive_columns(const spryi_run_args *args, const spryi_block_fn slices[SPRYI_VALUE_ROWS],

@@ -128,23 +128,21 @@ static __attribute__((noinline)) void SPRY_FN(panel_lane)(const spryi_run_args *
 static void SPRY_FN(panel_slices)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const spryi_packed *s = args->storage;
-    const uintptr_t places = (uintptr_t)args->y | (uintptr_t)(args->columns | args->y_stride) * sizeof(SPRY_V);
-    const int64_t y_bytes = s->a.rows * args->columns * (int64_t)sizeof(SPRY_V);
-    const bool stream = *(const SPRY_V *)args->beta == 0 && y_bytes >= SPRYI_STREAM_BYTES;
+    const spryi_streams streams = spryi_panels_stream(args, s->a.rows);
     spryi_packed_lanes lanes;
     for (int64_t k = begin; k < end; k++) {
         spryi_packed_open_lanes(&lanes, s, k, args->x_stride);
-        const bool in_order = !lanes.v.rows || places % 64 == 0; /* sorted rows: stream only whole cache lines */
+        const bool stream = lanes.v.rows ? streams == SPRYI_STREAMS_ANY_ORDER : streams != SPRYI_STREAMS_NOTHING;
         if (s->values)
             spryi_panels_prefetch((const SPRY_S *)s->values + lanes.v.values,
                                   lanes.value_count * (int64_t)sizeof(SPRY_S));
         for (uint32_t left = lanes.rows; left; left &= left - 1) {
             const int l = __builtin_ctz(left);
             spryi_packed_select_lane(&lanes, l);
-            SPRY_FN(panel_lane)(args, &lanes, l, stream && in_order);
+            SPRY_FN(panel_lane)(args, &lanes, l, stream);
         }
     }
-    spryi_panels_done(stream);
+    spryi_panels_done(streams != SPRYI_STREAMS_NOTHING);
 }
 
 /*

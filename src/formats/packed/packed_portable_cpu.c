@@ -31,4 +31,5 @@ const spryi_kernel spryi_packed_portable_cpu = {
     .spmv = &runs,
     .spmv_t = &spryi_packed_runs_t,
     .multi_row_major = SPRYI_OP_SPMV,
+    .multi_column_major = SPRYI_OP_SPMV,
 };

@@ -422,6 +422,7 @@ static void SPRY_FN(pieces)(const spryi_run_args *args, int64_t begin, int64_t e
 static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
 {
     (void)err; /* nothing can fail */
-    if (args->columns > 1) return spryi_packed_drive_columns(args, panel_slices, panel_pieces);
+    if (args->columns > 1 && args->x_column_stride == 1)
+        return spryi_packed_drive_columns(args, panel_slices, panel_pieces);
     return spryi_packed_drive(args, SPRY_FN(slices), SPRY_FN(pieces));
 }

@@ -214,14 +214,22 @@ static const char *why_not(const spryi_product *p)
 }
 
 /*
- * Long rows are read once for each vector. A slice with indices is multiplied by multiple vectors together only if
- * the vectors are row-major.
+ * On a GPU long rows are read once for each vector. A slice with indices is multiplied by multiple vectors together
+ * only if they are row-major.
  */
 static spryi_vectors_way limit_way(const spryi_product *p)
 {
     const spryi_packed_guess *g = p->guess;
+    if (!p->on_gpu) return SPRYI_ANY_LAYOUT;
     if (p->features->lengths.longest > SPRYI_PACKED_MOST_WIDTH * (double)g->block) return SPRYI_ONE_BY_ONE;
     return g->block <= 1 && g->unmarked < 0.99 ? SPRYI_ROW_MAJOR : SPRYI_ANY_LAYOUT;
+}
+
+/* Measured on two cores of a Zen 3 with 2 to 32 vectors: 0.5 to 0.9 on grids, 0.85 to 1.2 on other meshes. */
+static double each_vector(const spryi_product *p)
+{
+    const spryi_packed_guess *g = p->guess;
+    return 1 - 0.35 * g->strided;
 }
 
 static spryi_vectors_rates vectors_rates(const spryi_product *p)
@@ -246,6 +254,7 @@ const spryi_estimator spryi_packed_estimator = {
     .guess = guess_slices,
     .report = report,
     .limit_way = limit_way,
+    .each_vector = each_vector,
     .cpu_vectors_factor = 3,
     .always_together = true,
     .vectors_rates = vectors_rates,

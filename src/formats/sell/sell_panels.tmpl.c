@@ -144,11 +144,9 @@ SPRYI_INLINE void SPRY_FN(panel_blocks_of)(const spryi_run_args *args, int64_t b
                                            const int abreast)
 {
     const spryi_sell *s = args->storage;
-    const int64_t bytes = s->a.rows * args->columns * (int64_t)sizeof(SPRY_V), to = spryi_sell_block_begin(s, end);
-    const uintptr_t places = (uintptr_t)args->y | (uintptr_t)(args->columns | args->y_stride) * sizeof(SPRY_V);
-    const bool whole_lines = places % 64 == 0;
-    const bool stream = *(const SPRY_V *)args->beta == 0 && bytes >= SPRYI_STREAM_BYTES &&
-                        (!s->permutation || whole_lines);
+    const int64_t to = spryi_sell_block_begin(s, end);
+    const spryi_streams streams = spryi_panels_stream(args, s->a.rows);
+    const bool stream = s->permutation ? streams == SPRYI_STREAMS_ANY_ORDER : streams != SPRYI_STREAMS_NOTHING;
     for (int64_t k = spryi_sell_block_begin(s, begin), first; k < to;)
         for (int64_t last = k + spryi_sell_run(s, k, &first); k < last; k++)
             SPRY_FN(panel_chunk)(args, k, first, stream, fused, abreast);

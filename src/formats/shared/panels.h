@@ -8,7 +8,9 @@
  */
 #pragma once
 
+#include "base/element.h"
 #include "base/type_row.h"
+#include "core/kernel.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -21,16 +23,27 @@ enum {
     SPRYI_STREAM_BYTES = 16 << 20
 }; /* minimum bytes of y for non-temporal stores, since a larger y does not remain in a cache */
 
+/* Alignment of a register in y that is written with non-temporal stores. AVX-512 registers are written in parts. */
+#ifdef __AVX512F__
+#define SPRYI_STREAM_PART 16
+#else
+#define SPRYI_STREAM_PART 32
+#endif
+
 /*
- * Defines the register of an element type and three functions. panel_first loads `count` elements at p and sets the
- * other lanes to zero. panel_fused returns sum + a*x, rounded once with AVX2 and AVX-512. panel_stream is a
- * non-temporal store with AVX2 and AVX-512, and otherwise a plain store.
+ * Defines the register of an element type and functions. panel_first loads `count` elements at p, panel_half those of
+ * half a register. Both set the other lanes to zero. panel_fused returns sum + a*x, rounded once with AVX2 and AVX-512.
+ * panel_stream is a non-temporal store with AVX2 and AVX-512, and otherwise a plain store.
  */
-#define SPRYI_PANEL_OF(tag, type, vector, first, fused, streamed)                                                      \
+#define SPRYI_PANEL_OF(tag, type, vector, first, half, fused, streamed)                                                \
     typedef vector spryi_panel_##tag;                                                                                  \
     SPRYI_INLINE vector spryi_panel_first_##tag(const type *p, int count)                                              \
     {                                                                                                                  \
         return first;                                                                                                  \
+    }                                                                                                                  \
+    SPRYI_INLINE vector spryi_panel_half_##tag(const type *p)                                                          \
+    {                                                                                                                  \
+        return half;                                                                                                   \
     }                                                                                                                  \
     SPRYI_INLINE vector spryi_panel_fused_##tag(type a, vector x, vector sum)                                          \
     {                                                                                                                  \
@@ -43,14 +56,18 @@ enum {
 
 #if defined __AVX512F__
 SPRYI_PANEL_OF(f32, float, __m512, _mm512_maskz_loadu_ps((__mmask16)_bzhi_u32(0xffff, (unsigned)count), p),
-               _mm512_fmadd_ps(_mm512_set1_ps(a), x, sum), _mm512_stream_ps(p, v))
+               _mm512_zextps256_ps512(_mm256_loadu_ps(p)), _mm512_fmadd_ps(_mm512_set1_ps(a), x, sum),
+               _mm512_stream_ps(p, v))
 SPRYI_PANEL_OF(f64, double, __m512d, _mm512_maskz_loadu_pd((__mmask8)_bzhi_u32(0xff, (unsigned)count), p),
-               _mm512_fmadd_pd(_mm512_set1_pd(a), x, sum), _mm512_stream_pd(p, v))
+               _mm512_zextpd256_pd512(_mm256_loadu_pd(p)), _mm512_fmadd_pd(_mm512_set1_pd(a), x, sum),
+               _mm512_stream_pd(p, v))
 #elif defined __AVX2__
 SPRYI_PANEL_OF(f32, float, __m256, _mm256_maskload_ps(p, spryi_first_lanes_f32(count)),
-               _mm256_fmadd_ps(_mm256_set1_ps(a), x, sum), _mm256_stream_ps(p, v))
+               _mm256_zextps128_ps256(_mm_loadu_ps(p)), _mm256_fmadd_ps(_mm256_set1_ps(a), x, sum),
+               _mm256_stream_ps(p, v))
 SPRYI_PANEL_OF(f64, double, __m256d, _mm256_maskload_pd(p, spryi_first_lanes_f64(count)),
-               _mm256_fmadd_pd(_mm256_set1_pd(a), x, sum), _mm256_stream_pd(p, v))
+               _mm256_zextpd128_pd256(_mm_loadu_pd(p)), _mm256_fmadd_pd(_mm256_set1_pd(a), x, sum),
+               _mm256_stream_pd(p, v))
 #else
 typedef float spryi_four_f32 __attribute__((vector_size(16)));
 typedef double spryi_two_f64 __attribute__((vector_size(16)));
@@ -70,15 +87,64 @@ SPRYI_INLINE spryi_two_f64 spryi_first_two(const double *p, int count)
     FIRST(spryi_two_f64);
 }
 #undef FIRST
-SPRYI_PANEL_OF(f32, float, spryi_four_f32, spryi_first_four(p, count), sum + a * x, memcpy(p, &v, sizeof v))
-SPRYI_PANEL_OF(f64, double, spryi_two_f64, spryi_first_two(p, count), sum + a * x, memcpy(p, &v, sizeof v))
+SPRYI_PANEL_OF(f32, float, spryi_four_f32, spryi_first_four(p, count), spryi_first_four(p, 2), sum + a * x,
+               memcpy(p, &v, sizeof v))
+SPRYI_PANEL_OF(f64, double, spryi_two_f64, spryi_first_two(p, count), spryi_first_two(p, 1), sum + a * x,
+               memcpy(p, &v, sizeof v))
 #endif
+
+/*
+ * Stores the first `count` of `lanes` elements, fewer than all, of `size` bytes each. Stores 8, 4, 2 and 1 elements,
+ * because masked stores are slow on some processors, and a loop over `count` becomes a call of memcpy.
+ */
+SPRYI_INLINE void spryi_store_first(void *to, const void *from, int count, const size_t size, const int lanes)
+{
+    char *at = to;
+    const char *rest = from;
+    for (int n = 8; n > 0; n /= 2)
+        if (lanes > n && (count & n) != 0) {
+            memcpy(at, rest, (size_t)n * size);
+            at += (size_t)n * size;
+            rest += (size_t)n * size;
+        }
+}
+
+/* In which order the rows of y may be written with non-temporal stores. */
+typedef enum spryi_streams { SPRYI_STREAMS_NOTHING, SPRYI_STREAMS_IN_ORDER, SPRYI_STREAMS_ANY_ORDER } spryi_streams;
+
+/*
+ * Returns how to write y, which has `rows` rows. Non-temporal stores must fill cache lines: a line that is filled in
+ * part is written to memory for each store, which can take ten times as long.
+ */
+static inline spryi_streams spryi_panels_stream(const spryi_run_args *args, int64_t rows)
+{
+    const int64_t size = (int64_t)spry_type_bytes(args->vector_type), row = args->columns * size;
+    const uintptr_t places = (uintptr_t)args->y | (uintptr_t)row;
+    if (spryi_value_at(args->beta, args->vector_type, 0) != 0 || rows * row < SPRYI_STREAM_BYTES)
+        return SPRYI_STREAMS_NOTHING;
+    if ((places | (uintptr_t)(args->y_stride * size)) % 64 == 0) return SPRYI_STREAMS_ANY_ORDER;
+    return args->y_stride == args->columns && places % (row <= 16 ? 16 : SPRYI_STREAM_PART) == 0
+               ? SPRYI_STREAMS_IN_ORDER
+               : SPRYI_STREAMS_NOTHING;
+}
 
 #define PANEL SPRYI_JOIN(spryi_panel, SPRYI_VECTOR_TAG)
 #define PANEL_LANES ((int)(sizeof(PANEL) / sizeof(SPRY_V)))
 #define PANEL_LOAD(p, count) SPRYI_JOIN(spryi_panel_first, SPRYI_VECTOR_TAG)(p, count)
+#define PANEL_HALF(p) SPRYI_JOIN(spryi_panel_half, SPRYI_VECTOR_TAG)(p)
 #define PANEL_FUSED(a, x, sum) SPRYI_JOIN(spryi_panel_fused, SPRYI_VECTOR_TAG)(a, x, sum)
 #define PANEL_STREAM(p, v) SPRYI_JOIN(spryi_panel_stream, SPRYI_VECTOR_TAG)(p, v)
+
+/* Copies `bytes` bytes, a multiple of 16, with non-temporal stores. `to` is aligned to 16 bytes. */
+SPRYI_INLINE void spryi_panel_stream_parts(void *to, const void *from, size_t bytes)
+{
+#ifdef __AVX2__
+    for (size_t b = 0; b < bytes; b += 16)
+        _mm_stream_si128((__m128i *)to + b / 16, _mm_loadu_si128((const __m128i *)from + b / 16));
+#else
+    memcpy(to, from, bytes);
+#endif
+}
 
 /* Prefetches `bytes` bytes of the matrix, which begin SPRYI_AHEAD_NEAR bytes after `from`. */
 SPRYI_INLINE void spryi_panels_prefetch(const void *from, int64_t bytes)

@@ -26,11 +26,11 @@ SPRYI_INLINE void SPRY_FN(panel_put)(SPRY_V *y, int count, PANEL sums, SPRY_V al
     const PANEL result = SPRY_FN(panel_result)(y, count, sums, alpha, beta);
     if (count == PANEL_LANES && stream && (uintptr_t)y % sizeof result == 0) {
         PANEL_STREAM(y, result);
+    } else if (stream) {
+        spryi_panel_stream_parts(y, &result, (size_t)count * sizeof *y);
     } else if (count == PANEL_LANES) {
         memcpy(y, &result, sizeof result);
     } else {
-        const int half = count >= PANEL_LANES / 2 ? PANEL_LANES / 2 : 0;
-        if (half > 0) memcpy(y, &result, sizeof result / 2);
-        for (int l = half; l < count; l++) y[l] = result[l];
+        spryi_store_first(y, &result, count, sizeof *y, PANEL_LANES);
     }
 }

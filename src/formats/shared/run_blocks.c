@@ -23,6 +23,16 @@ spry_status spryi_run_blocks(const spryi_run_args *args, int64_t blocks, spryi_b
     return SPRY_OK;
 }
 
+spryi_run_args spryi_vector_of(const spryi_run_args *args, int64_t c)
+{
+    const int64_t bytes = c * (int64_t)spry_type_bytes(args->vector_type);
+    spryi_run_args one = *args;
+    one.x = (const char *)args->x + bytes * args->x_column_stride;
+    one.y = (char *)args->y + bytes * args->y_column_stride;
+    one.columns = 1;
+    return one;
+}
+
 typedef struct shares {
     const spryi_run_args *args;
     spryi_block_fn run;

@@ -32,6 +32,9 @@ typedef struct spryi_step {
 spry_status spryi_run_blocks(const spryi_run_args *args, int64_t blocks, spryi_block_fn run);
 spry_status spryi_run_steps(const spryi_run_args *args, const spryi_step *steps, int count);
 
+/* Returns the arguments of a product with vector c of column-major vectors. */
+spryi_run_args spryi_vector_of(const spryi_run_args *args, int64_t c);
+
 /*
  * Static scheduling: cuts the units into equal, consecutive shares, one per thread, the same in every run. Threads do
  * not take work from each other, so uneven units cause imbalance. Only kernels whose papers use static scheduling call
