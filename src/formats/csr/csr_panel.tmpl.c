@@ -161,7 +161,11 @@ SPRYI_INLINE void SPRY_FNJ(panel_rows)(const spryi_csr_job *job, int64_t begin, 
                                        const int has_values)
 {
     const bool common_types = !SPRY_J_IS_64 && !SPRY_IS_MIXED;
-    if (common_types && columns == LANES / 2)
+    if (common_types && columns == 2)
+        SPRY_FNJ(panel_rows_of)(job, begin, end, 2, has_values);
+    else if (common_types && !SPRY_IS_F64 && columns == 3) /* with f64 this would take longer */
+        SPRY_FNJ(panel_rows_of)(job, begin, end, 3, has_values);
+    else if (common_types && columns == LANES / 2)
         SPRY_FNJ(panel_rows_of)(job, begin, end, LANES / 2, has_values);
     else if (common_types && columns == LANES)
         SPRY_FNJ(panel_rows_of)(job, begin, end, LANES, has_values);
