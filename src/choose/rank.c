@@ -478,7 +478,7 @@ static spryi_vectors_way vectors_way(const spryi_estimate *e, const spryi_rankin
 /*
  * Computes time and bytes of multiple vectors on a CPU. Kernels that multiply row-major vectors together read the
  * matrix once. For column-major vectors, they read the matrix once for each group of vectors_in_place vectors, or
- * multiply by one vector after another while a part of the matrix is in a cache (each_vector).
+ * multiply by one vector after another while a part of the matrix is in a cache (later_vector).
  *
  * Measurements with 8 vectors on two cores of a Zen 3, for grids, finite elements and random geometric graphs: The time
  * of csr, divided by the time to stream the bytes, was 0.8 to 1.2 with row-major vectors and 1.1 to 1.4 with
@@ -498,9 +498,9 @@ static void count_on_cpu(spryi_estimate *e, spryi_vectors_way way, const spryi_r
     const bool one_by_one = !own->always_together || !q->row_major;
     const double bytes = matrix * passes / columns + vectors;
     const double us = e->us * (factor * bytes + moved) / (matrix + vectors);
-    if (in_place && own->each_vector) {
+    if (in_place && own->later_vector) {
         const spryi_product product = product_of_estimate(e, ranking);
-        e->us *= columns * own->each_vector(&product);
+        e->us *= 1 + (columns - 1) * own->later_vector(&product);
     } else {
         e->us = columns * (one_by_one ? fmin(e->us, us) : us);
     }

@@ -208,8 +208,11 @@ typedef struct spryi_estimator {
     /* Products with multiple vectors. */
     spryi_vectors_way (*limit_way)(const spryi_product *product); /* replaces SPRYI_ANY_LAYOUT; NULL: no limit */
     int vectors_in_place; /* number of column-major vectors that a CPU kernel multiplies together; 0: none */
-    /* Column-major vectors on a CPU: time per vector divided by the time of one vector; NULL: see vectors_in_place. */
-    double (*each_vector)(const spryi_product *product);
+    /*
+     * For CPU kernels that multiply by one column-major vector after another while a part of the matrix is in a cache:
+     * the time of a later vector divided by the time of the first. NULL: others.
+     */
+    double (*later_vector)(const spryi_product *product);
     double cpu_vectors_factor; /* CPU time divided by the time to stream the bytes; 0: a default (choose/rank.c) */
     bool always_together;      /* CPU kernels never multiply row-major vectors one by one */
     /* Returns the rates on a GPU. NULL: no GPU kernel multiplies vectors together. */

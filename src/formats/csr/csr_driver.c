@@ -132,14 +132,16 @@ static void finish_long_rows(const spryi_csr *s, const spryi_csr_job *job, spry_
 
 /*
  * Multiplies all vectors in one pass. If some rows are cut into pieces, a pass multiplies at most SPRYI_CSR_SUMS
- * vectors, because the workspace has sums for only so many vectors.
+ * vectors, because the workspace has sums for only so many vectors. Each pass must then fill whole cache lines of y.
  */
 static void drive_columns(product *p)
 {
     const spryi_csr *s = p->args.storage;
-    const spryi_csr_job whole = p->job;
     const spry_type type = p->args.vector_type;
     const int64_t most = s->blocks.piece_count > 0 ? SPRYI_CSR_SUMS : p->args.columns;
+    const spryi_streams streams = spryi_panels_stream(&p->args, s->a.rows);
+    p->job.stream_y = p->args.columns > most ? streams == SPRYI_STREAMS_ANY_ORDER : streams != SPRYI_STREAMS_NOTHING;
+    const spryi_csr_job whole = p->job;
     for (int64_t first = 0; first < p->args.columns; first += most) {
         p->columns = p->args.columns - first < most ? p->args.columns - first : most;
         p->job = from_column(whole, type, first);
@@ -167,8 +169,7 @@ spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_loops lo
     p.job.sums = args->workspace;
     const int64_t columns = args->columns > 1 ? args->columns : 1;
     p.job.large_y = s->a.rows * columns * (int64_t)spry_type_bytes(args->vector_type) >= SPRYI_STREAM_BYTES;
-    p.job.stream_y = columns > 1 ? spryi_panels_stream(args, s->a.rows) != SPRYI_STREAMS_NOTHING
-                                 : p.job.large_y && spryi_value_at(args->beta, args->vector_type, 0) == 0;
+    p.job.stream_y = p.job.large_y && spryi_value_at(args->beta, args->vector_type, 0) == 0;
     if (args->columns > 1) {
         drive_columns(&p);
         return SPRY_OK;
