@@ -480,11 +480,10 @@ static spryi_vectors_way vectors_way(const spryi_estimate *e, const spryi_rankin
  * matrix once. For column-major vectors, they read the matrix once for each group of vectors_in_place vectors, or
  * multiply by one vector after another while a part of the matrix is in a cache (later_vector).
  *
- * Measurements with 8 vectors on two cores of a Zen 3, for grids, finite elements and random geometric graphs: The time
- * of csr, divided by the time to stream the bytes, was 0.8 to 1.2 with row-major vectors and 1.1 to 1.4 with
- * column-major vectors. Times of other formats, divided by the time of csr, were 1.3 to 1.7 for sell, 0.6 to 1.8 for
- * bsr and 1.7 to 3 for packed. With 2 to 16 row-major vectors, on one thread of a Zen 3 and of a Xeon with AVX-512, the
- * quotient for packed was 1.5 to 3.6.
+ * Measurements with 2 to 32 vectors on two cores of a Zen 3, for grids, finite elements, meshes and graphs: The time of
+ * csr, divided by the time to stream the bytes, was 0.8 to 1.2 with row-major vectors and 1.1 to 1.6 with column-major
+ * vectors. With row-major vectors the times of other formats, divided by the time of csr, were 1 to 3 for sell, 0.65 to
+ * 1.8 for bsr and 1.6 to 4 for packed.
  */
 static void count_on_cpu(spryi_estimate *e, spryi_vectors_way way, const spryi_rank_request *q,
                          const spryi_ranking *ranking, double vectors, double moved)

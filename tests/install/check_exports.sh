@@ -48,9 +48,9 @@ fi
 
 bytes=$(stat -L -c %s "$library")
 echo "libspry.so: $bytes bytes"
-# The limit in bytes includes 0.15 MB for the AVX2 kernels of format windowed.
-if [ "$bytes" -gt 4620000 ]; then
-    echo "libspry.so has $bytes bytes, over 4620000" >&2
+# The limit includes 0.15 MB for the AVX2 kernels of windowed, and 0.05 MB for multiple row-major vectors.
+if [ "$bytes" -gt 4645000 ]; then
+    echo "libspry.so has $bytes bytes, over 4645000" >&2
     status=1
 fi
 exit $status

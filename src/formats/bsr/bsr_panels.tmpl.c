@@ -161,7 +161,7 @@ static void SPRY_FN(panel_chunks)(const spryi_run_args *args, int64_t begin, int
     const spryi_bsr_job *job = (const spryi_bsr_job *)args;
     const spryi_bsr *s = args->storage;
     const int64_t block_bytes = s->head.block * s->head.block * (int64_t)sizeof(SPRY_S);
-    const bool stream = spryi_panels_stream(args, s->head.rows) != SPRYI_STREAMS_NOTHING;
+    const bool stream = spryi_panels_stream(args, s->head.rows, SPRYI_STREAM_PART) != SPRYI_STREAMS_NOTHING;
     const int64_t first = spryi_bsr_cut(s, begin, job->chunks), last = spryi_bsr_cut(s, end, job->chunks);
     SPRY_FN(row_of_blocks) row;
     row.job = job;

@@ -134,12 +134,12 @@ static void finish_long_rows(const spryi_csr *s, const spryi_csr_job *job, spry_
  * Multiplies all vectors in one pass. If some rows are cut into pieces, a pass multiplies at most SPRYI_CSR_SUMS
  * vectors, because the workspace has sums for only so many vectors. Each pass must then fill whole cache lines of y.
  */
-static void drive_columns(product *p)
+static void drive_columns(product *p, int stream_part)
 {
     const spryi_csr *s = p->args.storage;
     const spry_type type = p->args.vector_type;
     const int64_t most = s->blocks.piece_count > 0 ? SPRYI_CSR_SUMS : p->args.columns;
-    const spryi_streams streams = spryi_panels_stream(&p->args, s->a.rows);
+    const spryi_streams streams = spryi_panels_stream(&p->args, s->a.rows, stream_part);
     p->job.stream_y = p->args.columns > most ? streams == SPRYI_STREAMS_ANY_ORDER : streams != SPRYI_STREAMS_NOTHING;
     const spryi_csr_job whole = p->job;
     for (int64_t first = 0; first < p->args.columns; first += most) {
@@ -161,7 +161,7 @@ static spry_status run_column_major(const spryi_run_args *args)
     return spryi_csr_column_major[row][spryi_index_pair(a->offset_type, a->index_type)](args, NULL);
 }
 
-spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_loops loops[2])
+spry_status spryi_csr_drive_parts(const spryi_run_args *args, const spryi_csr_loops loops[2], int stream_part)
 {
     const spryi_csr *s = args->storage;
     if (args->columns > 1 && args->x_column_stride != 1) return run_column_major(args);
@@ -171,7 +171,7 @@ spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_loops lo
     p.job.large_y = s->a.rows * columns * (int64_t)spry_type_bytes(args->vector_type) >= SPRYI_STREAM_BYTES;
     p.job.stream_y = p.job.large_y && spryi_value_at(args->beta, args->vector_type, 0) == 0;
     if (args->columns > 1) {
-        drive_columns(&p);
+        drive_columns(&p, stream_part);
         return SPRY_OK;
     }
     if (s->blocks.units > 0)

@@ -51,7 +51,11 @@ extern const spryi_run_table spryi_csr_column_major;
 int spryi_csr_supports_column_major(const void *storage);
 
 /* loops[1] are for stored values, loops[0] for patterns, which have no values. */
-spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_loops loops[2]);
+spry_status spryi_csr_drive_parts(const spryi_run_args *args, const spryi_csr_loops loops[2], int stream_part);
+static inline spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_loops loops[2])
+{
+    return spryi_csr_drive_parts(args, loops, SPRYI_STREAM_PART); /* that of the file's instruction set */
+}
 spry_status spryi_csr_drive_scatter(const spryi_run_args *args, const spryi_csr_loops loops[2]);
 
 /* A function that is not inlined, since it runs once per block: a second inline copy would cost compile time. */
@@ -98,7 +102,6 @@ SPRYI_INLINE int64_t spryi_csr_offset(const spryi_csr_job *job, int64_t i)
         SPRY_FNJ(plain_piece)(job, piece, has_values);                                                                 \
     }
 
-/* Macro for templates. Defines the loops for multiple vectors, which call <way>_rows and <way>_piece. */
 /* Loops over rows of up to this number of entries are not unrolled: branches at their ends would be mispredicted. */
 enum { SPRYI_CSR_SHORT_ROW = 8 };
 #ifdef __clang__
@@ -110,6 +113,7 @@ enum { SPRYI_CSR_SHORT_ROW = 8 };
 /* The lanes of a register that a panel uses. */
 enum { SPRYI_SOME_LANES, SPRYI_HALF_THE_LANES, SPRYI_ALL_LANES };
 
+/* Macro for templates. Defines the loops for multiple vectors, which call <way>_rows and <way>_piece. */
 #define SPRYI_CSR_PANEL_LOOPS(kind, way, has_values)                                                                   \
     static inline void SPRY_FNJ(kind##_panel_rows)(const spryi_csr_job *job, int64_t begin, int64_t end,               \
                                                    int64_t columns)                                                    \

@@ -64,7 +64,7 @@ SPRYI_INLINE void SPRY_FNJ(panel_put)(const spryi_csr_job *job, int64_t i, VEC s
     VEC result = MUL(SET1(SPRY_SCALAR(job->alpha)), sums);
     if (job->stream_y) {
         if (SPRYI_STREAM_PART < sizeof(VEC) && (uintptr_t)y % sizeof(VEC) != 0)
-            spryi_panel_stream_parts(y, &result, sizeof(VEC));
+            spryi_panel_copy_part(y, &result, sizeof(VEC), true);
         else
             STREAM(y, result);
         return;
@@ -73,17 +73,30 @@ SPRYI_INLINE void SPRY_FNJ(panel_put)(const spryi_csr_job *job, int64_t i, VEC s
     STORE(y, result);
 }
 
+/* Returns whether to have more instances, for instance for half a register. */
+SPRYI_INLINE bool SPRY_FNJ(is_common)(const int has_values)
+{
+#ifdef __AVX512F__
+    return has_values < 0;
+#else
+    return !SPRY_J_IS_64 && !SPRY_IS_MIXED && has_values;
+#endif
+}
+
 /* Writes the first `count` lanes, with the same bits as panel_put. used: SPRYI_SOME_LANES or SPRYI_HALF_THE_LANES. */
-SPRYI_INLINE void SPRY_FNJ(panel_put_rest)(const spryi_csr_job *job, int64_t i, int count, const int used, VEC sums)
+SPRYI_INLINE void SPRY_FNJ(panel_put_rest)(const spryi_csr_job *job, int64_t i, int count, const int used,
+                                           const bool is_common, VEC sums)
 {
     SPRY_V *y = (SPRY_V *)job->y + i;
     VEC result = MUL(SET1(SPRY_SCALAR(job->alpha)), sums);
     if (SPRY_SCALAR(job->beta) != 0)
         result = ADD(result, MUL(SET1(SPRY_SCALAR(job->beta)), SPRY_FNJ(panel_load)(y, count, used)));
-    if (job->stream_y)
-        spryi_panel_stream_parts(y, &result, (size_t)(used == SPRYI_HALF_THE_LANES ? LANES / 2 : count) * sizeof *y);
+    if (used == SPRYI_HALF_THE_LANES)
+        spryi_panel_copy(y, &result, sizeof result / 2, job->stream_y);
+    else if (is_common)
+        spryi_panel_copy(y, &result, (size_t)count * sizeof *y, job->stream_y);
     else
-        spryi_store_first(y, &result, used == SPRYI_HALF_THE_LANES ? LANES / 2 : count, sizeof *y, LANES);
+        spryi_panel_copy_part(y, &result, (size_t)count * sizeof *y, job->stream_y);
 }
 
 /* Prefetches the row of x that entry k uses. */
@@ -123,12 +136,12 @@ SPRYI_INLINE void SPRY_FNJ(panel_row)(const spryi_csr_job *job, int64_t first, i
         SPRY_FNJ(panel_put)(job, y + c, sums[0]);
         c += LANES;
     }
-    if (rest == LANES / 2) {
+    if (rest == LANES / 2 && SPRY_FNJ(is_common)(has_values)) {
         SPRY_FNJ(panel_sums)(job, first, last, c, rest, has_values, SPRYI_HALF_THE_LANES, 0, sums);
-        SPRY_FNJ(panel_put_rest)(job, y + c, rest, SPRYI_HALF_THE_LANES, sums[0]);
+        SPRY_FNJ(panel_put_rest)(job, y + c, rest, SPRYI_HALF_THE_LANES, true, sums[0]);
     } else if (rest > 0) {
         SPRY_FNJ(panel_sums)(job, first, last, c, rest, has_values, SPRYI_SOME_LANES, 0, sums);
-        SPRY_FNJ(panel_put_rest)(job, y + c, rest, SPRYI_SOME_LANES, sums[0]);
+        SPRY_FNJ(panel_put_rest)(job, y + c, rest, SPRYI_SOME_LANES, SPRY_FNJ(is_common)(has_values), sums[0]);
     }
 }
 
@@ -156,23 +169,28 @@ SPRYI_INLINE void SPRY_FNJ(panel_rows_of)(const spryi_csr_job *job, int64_t begi
     if (own.stream_y) _mm_sfence();
 }
 
-/* The most common numbers of vectors have loops of their own, whose values remain in registers. */
+/*
+ * With AVX2, the most common types and numbers of vectors have loops of their own, whose values remain in its 16
+ * registers.
+ */
 SPRYI_INLINE void SPRY_FNJ(panel_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, int64_t columns,
                                        const int has_values)
 {
-    const bool common_types = !SPRY_J_IS_64 && !SPRY_IS_MIXED;
-    if (common_types && columns == 2)
+    const bool is_common = SPRY_FNJ(is_common)(has_values);
+    if (is_common && columns == 2)
         SPRY_FNJ(panel_rows_of)(job, begin, end, 2, has_values);
-    else if (common_types && !SPRY_IS_F64 && columns == 3) /* with f64 this would take longer */
+    else if (is_common && !SPRY_IS_F64 && columns == 3) /* with f64 this would take longer */
         SPRY_FNJ(panel_rows_of)(job, begin, end, 3, has_values);
-    else if (common_types && columns == LANES / 2)
+    else if (is_common && columns == LANES / 2)
         SPRY_FNJ(panel_rows_of)(job, begin, end, LANES / 2, has_values);
-    else if (common_types && columns == LANES)
+    else if (is_common && columns == LANES)
         SPRY_FNJ(panel_rows_of)(job, begin, end, LANES, has_values);
-    else if (common_types && columns == 2 * LANES)
+    else if (is_common && columns == 2 * LANES)
         SPRY_FNJ(panel_rows_of)(job, begin, end, 2 * LANES, has_values);
-    else if (common_types && columns < LANES)
+    else if (is_common && columns < LANES)
         SPRY_FNJ(panel_rows_of)(job, begin, end, columns % LANES, has_values);
+    else if (is_common && columns < 2 * LANES)
+        SPRY_FNJ(panel_rows_of)(job, begin, end, LANES + columns % LANES, has_values);
     else
         SPRY_FNJ(panel_rows_of)(job, begin, end, columns, has_values);
 }

@@ -128,7 +128,7 @@ static __attribute__((noinline)) void SPRY_FN(panel_lane)(const spryi_run_args *
 static void SPRY_FN(panel_slices)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const spryi_packed *s = args->storage;
-    const spryi_streams streams = spryi_panels_stream(args, s->a.rows);
+    const spryi_streams streams = spryi_panels_stream(args, s->a.rows, SPRYI_STREAM_PART);
     spryi_packed_lanes lanes;
     for (int64_t k = begin; k < end; k++) {
         spryi_packed_open_lanes(&lanes, s, k, args->x_stride);

@@ -145,7 +145,7 @@ SPRYI_INLINE void SPRY_FN(panel_blocks_of)(const spryi_run_args *args, int64_t b
 {
     const spryi_sell *s = args->storage;
     const int64_t to = spryi_sell_block_begin(s, end);
-    const spryi_streams streams = spryi_panels_stream(args, s->a.rows);
+    const spryi_streams streams = spryi_panels_stream(args, s->a.rows, SPRYI_STREAM_PART);
     const bool stream = s->permutation ? streams == SPRYI_STREAMS_ANY_ORDER : streams != SPRYI_STREAMS_NOTHING;
     for (int64_t k = spryi_sell_block_begin(s, begin), first; k < to;)
         for (int64_t last = k + spryi_sell_run(s, k, &first); k < last; k++)

@@ -73,6 +73,6 @@ const spryi_estimator spryi_sell_estimator = {
     .rates = rates,
     .work = {cpu_work, gpu_work},
     .why_not = why_not,
-    .cpu_vectors_factor = 1.5,
+    .cpu_vectors_factor = 2.2,
     .vectors_rates = vectors_rates,
 };

@@ -93,40 +93,32 @@ SPRYI_PANEL_OF(f64, double, spryi_two_f64, spryi_first_two(p, count), spryi_firs
                memcpy(p, &v, sizeof v))
 #endif
 
-/*
- * Stores the first `count` of `lanes` elements, fewer than all, of `size` bytes each. Stores 8, 4, 2 and 1 elements,
- * because masked stores are slow on some processors, and a loop over `count` becomes a call of memcpy.
- */
-SPRYI_INLINE void spryi_store_first(void *to, const void *from, int count, const size_t size, const int lanes)
-{
-    char *at = to;
-    const char *rest = from;
-    for (int n = 8; n > 0; n /= 2)
-        if (lanes > n && (count & n) != 0) {
-            memcpy(at, rest, (size_t)n * size);
-            at += (size_t)n * size;
-            rest += (size_t)n * size;
-        }
-}
-
 /* In which order the rows of y may be written with non-temporal stores. */
 typedef enum spryi_streams { SPRYI_STREAMS_NOTHING, SPRYI_STREAMS_IN_ORDER, SPRYI_STREAMS_ANY_ORDER } spryi_streams;
 
 /*
- * Returns how to write y, which has `rows` rows. Non-temporal stores must fill cache lines: a line that is filled in
- * part is written to memory for each store, which can take ten times as long.
+ * Returns how to write y, which has `rows` rows. part: SPRYI_STREAM_PART of the kernel's file. Non-temporal stores must
+ * fill cache lines: a line that is filled in part is written to memory for each store, which can take ten times as
+ * long.
  */
-static inline spryi_streams spryi_panels_stream(const spryi_run_args *args, int64_t rows)
+static __attribute__((noinline, unused)) spryi_streams spryi_panels_stream(const spryi_run_args *args, int64_t rows,
+                                                                           int part)
 {
     const int64_t size = (int64_t)spry_type_bytes(args->vector_type), row = args->columns * size;
     const uintptr_t places = (uintptr_t)args->y | (uintptr_t)row;
     if (spryi_value_at(args->beta, args->vector_type, 0) != 0 || rows * row < SPRYI_STREAM_BYTES)
         return SPRYI_STREAMS_NOTHING;
     if ((places | (uintptr_t)(args->y_stride * size)) % 64 == 0) return SPRYI_STREAMS_ANY_ORDER;
-    return args->y_stride == args->columns && places % (row <= 16 ? 16 : SPRYI_STREAM_PART) == 0
-               ? SPRYI_STREAMS_IN_ORDER
-               : SPRYI_STREAMS_NOTHING;
+    return args->y_stride == args->columns && places % (row <= 16 ? 16 : (uintptr_t)part) == 0 ? SPRYI_STREAMS_IN_ORDER
+                                                                                               : SPRYI_STREAMS_NOTHING;
 }
+
+/* The portable kernels, which are seldom used, have panel_put as a function of its own. */
+#ifdef __AVX2__
+#define SPRYI_PANEL_PUT SPRYI_INLINE
+#else
+#define SPRYI_PANEL_PUT static __attribute__((noinline, unused))
+#endif
 
 #define PANEL SPRYI_JOIN(spryi_panel, SPRYI_VECTOR_TAG)
 #define PANEL_LANES ((int)(sizeof(PANEL) / sizeof(SPRY_V)))
@@ -135,15 +127,34 @@ static inline spryi_streams spryi_panels_stream(const spryi_run_args *args, int6
 #define PANEL_FUSED(a, x, sum) SPRYI_JOIN(spryi_panel_fused, SPRYI_VECTOR_TAG)(a, x, sum)
 #define PANEL_STREAM(p, v) SPRYI_JOIN(spryi_panel_stream, SPRYI_VECTOR_TAG)(p, v)
 
-/* Copies `bytes` bytes, a multiple of 16, with non-temporal stores. `to` is aligned to 16 bytes. */
-SPRYI_INLINE void spryi_panel_stream_parts(void *to, const void *from, size_t bytes)
+/*
+ * Copies the first `bytes` bytes of a register, at `from`, to y. With `stream`, `bytes` is a multiple of 16, and stores
+ * are non-temporal. Otherwise stores 32, 16, 8 and 4 bytes, because masked stores are slow on some processors, and a
+ * loop over elements becomes a call of memcpy.
+ */
+SPRYI_INLINE void spryi_panel_copy(void *y, const void *from, size_t bytes, int stream)
 {
+    char *to = y;
+    const char *part = from;
 #ifdef __AVX2__
-    for (size_t b = 0; b < bytes; b += 16)
-        _mm_stream_si128((__m128i *)to + b / 16, _mm_loadu_si128((const __m128i *)from + b / 16));
+    for (size_t b = 0; stream && b < bytes; b += 16)
+        _mm_stream_si128((__m128i *)(void *)(to + b), _mm_loadu_si128((const __m128i *)(const void *)(part + b)));
+    if (stream) return;
 #else
-    memcpy(to, from, bytes);
+    (void)stream;
 #endif
+    for (size_t n = 32; n >= 4; n /= 2)
+        if ((bytes & n) != 0) {
+            memcpy(to, part, n);
+            to += n;
+            part += n;
+        }
+}
+
+/* The same as a function of its own. */
+static __attribute__((noinline, unused)) void spryi_panel_copy_part(void *y, const void *from, size_t bytes, int stream)
+{
+    spryi_panel_copy(y, from, bytes, stream);
 }
 
 /* Prefetches `bytes` bytes of the matrix, which begin SPRYI_AHEAD_NEAR bytes after `from`. */

@@ -17,20 +17,15 @@ SPRYI_INLINE PANEL SPRY_FN(panel_result)(const SPRY_V *y, int count, PANEL sums,
     return scaled + beta * before;
 }
 
-/*
- * Writes y of the first `count` vectors in a register. Stores whole or half registers, because masked stores are slow
- * on some processors.
- */
-SPRYI_INLINE void SPRY_FN(panel_put)(SPRY_V *y, int count, PANEL sums, SPRY_V alpha, SPRY_V beta, int stream)
+/* Writes y of the first `count` vectors in a register. */
+SPRYI_PANEL_PUT void SPRY_FN(panel_put)(SPRY_V *y, int count, PANEL sums, SPRY_V alpha, SPRY_V beta, int stream)
 {
     const PANEL result = SPRY_FN(panel_result)(y, count, sums, alpha, beta);
     if (count == PANEL_LANES && stream && (uintptr_t)y % sizeof result == 0) {
         PANEL_STREAM(y, result);
-    } else if (stream) {
-        spryi_panel_stream_parts(y, &result, (size_t)count * sizeof *y);
-    } else if (count == PANEL_LANES) {
+    } else if (count == PANEL_LANES && !stream) {
         memcpy(y, &result, sizeof result);
     } else {
-        spryi_store_first(y, &result, count, sizeof *y, PANEL_LANES);
+        spryi_panel_copy_part(y, &result, (size_t)count * sizeof *y, stream);
     }
 }
