@@ -209,8 +209,8 @@ typedef struct spryi_estimator {
     spryi_vectors_way (*limit_way)(const spryi_product *product); /* replaces SPRYI_ANY_LAYOUT; NULL: no limit */
     int vectors_in_place; /* number of column-major vectors that a CPU kernel multiplies together; 0: none */
     /*
-     * For CPU kernels that multiply by one column-major vector after another while a part of the matrix is in a cache:
-     * the time of a later vector divided by the time of the first. NULL: others.
+     * Time of a later column-major vector divided by the time of the first. NULL: CPU kernels do not multiply by one
+     * vector after another while a part of the matrix is in a cache.
      */
     double (*later_vector)(const spryi_product *product);
     double cpu_vectors_factor; /* CPU time divided by the time to stream the bytes; 0: a default (choose/rank.c) */

@@ -30,6 +30,17 @@ SPRYI_INLINE __m256 gather_f32(const float *x, const void *Aj, const int wide)
                            _mm256_i64gather_ps(x, _mm256_loadu_si256(Aj), 4));
 }
 
+/* Loads half a register. The other lanes are 0. */
+static inline __m256d load_half_f64(const double *p)
+{
+    return _mm256_zextpd128_pd256(_mm_loadu_pd(p));
+}
+
+static inline __m256 load_half_f32(const float *p)
+{
+    return _mm256_zextps128_ps256(_mm_loadu_ps(p));
+}
+
 /* Returns sum + a*x for four entries of a short row. */
 static inline __m256d four_terms_f64(const double *Ax, __m256d x, __m256d sum)
 {
@@ -60,6 +71,7 @@ typedef __m128 four_f32;
 #define LANES ((int)(32 / sizeof(SPRY_V)))
 #define VEC SPRYI_TYPED(vec)
 #define LOAD(p) SPRYI_MM256(loadu)(p)
+#define LOAD_HALF(p) SPRYI_TYPED(load_half)(p)
 #define STORE(p, v) SPRYI_MM256(storeu)(p, v)
 #define STREAM(p, v) SPRYI_MM256(stream)(p, v)
 #define MASK_LOAD(p, count) SPRYI_MM256(maskload)(p, SPRYI_TYPED(spryi_first_lanes)(count))

@@ -195,6 +195,8 @@ static inline __m512i index_in_all_f64(int64_t k)
     return _mm512_set1_epi64(k);
 }
 
+#define LOAD_HALF(p) PANEL_LOAD(p, LANES / 2) /* compiled, but never called */
+
 #define SPRYI_ANY_ROW
 /* The loops of csr_portable.tmpl.c, some of which patterns and mixed types use, then the loops of this level. */
 #define SPRYI_TEMPLATE "formats/csr/csr_portable.tmpl.c"

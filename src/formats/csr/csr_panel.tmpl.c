@@ -13,7 +13,7 @@
 SPRYI_INLINE VEC SPRY_FNJ(panel_load)(const SPRY_V *from, int count, const int used)
 {
     if (used == SPRYI_ALL_LANES) return LOAD(from);
-    return used == SPRYI_HALF_THE_LANES ? PANEL_HALF(from) : PANEL_LOAD(from, count);
+    return used == SPRYI_HALF_THE_LANES ? LOAD_HALF(from) : PANEL_LOAD(from, count);
 }
 
 /*
@@ -64,7 +64,7 @@ SPRYI_INLINE void SPRY_FNJ(panel_put)(const spryi_csr_job *job, int64_t i, VEC s
     VEC result = MUL(SET1(SPRY_SCALAR(job->alpha)), sums);
     if (job->stream_y) {
         if (SPRYI_STREAM_PART < sizeof(VEC) && (uintptr_t)y % sizeof(VEC) != 0)
-            spryi_panel_copy_part(y, &result, sizeof(VEC), true);
+            spryi_stream_parts(y, &result, sizeof(VEC) / SPRYI_STREAM_PART);
         else
             STREAM(y, result);
         return;
@@ -73,14 +73,10 @@ SPRYI_INLINE void SPRY_FNJ(panel_put)(const spryi_csr_job *job, int64_t i, VEC s
     STORE(y, result);
 }
 
-/* Returns whether to have more instances, for instance for half a register. */
+/* Returns whether the types are common enough for more instances: for half a register and single numbers of vectors. */
 SPRYI_INLINE bool SPRY_FNJ(is_common)(const int has_values)
 {
-#ifdef __AVX512F__
-    return has_values < 0;
-#else
-    return !SPRY_J_IS_64 && !SPRY_IS_MIXED && has_values;
-#endif
+    return sizeof(VEC) == 32 && !SPRY_J_IS_64 && !SPRY_IS_MIXED && has_values;
 }
 
 /* Writes the first `count` lanes, with the same bits as panel_put. used: SPRYI_SOME_LANES or SPRYI_HALF_THE_LANES. */

@@ -31,19 +31,15 @@ enum {
 #endif
 
 /*
- * Defines the register of an element type and functions. panel_first loads `count` elements at p, panel_half those of
- * half a register. Both set the other lanes to zero. panel_fused returns sum + a*x, rounded once with AVX2 and AVX-512.
- * panel_stream is a non-temporal store with AVX2 and AVX-512, and otherwise a plain store.
+ * Defines the register of an element type and three functions. panel_first loads `count` elements at p and sets the
+ * other lanes to zero. panel_fused returns sum + a*x, rounded once with AVX2 and AVX-512. panel_stream is a
+ * non-temporal store with AVX2 and AVX-512, and otherwise a plain store.
  */
-#define SPRYI_PANEL_OF(tag, type, vector, first, half, fused, streamed)                                                \
+#define SPRYI_PANEL_OF(tag, type, vector, first, fused, streamed)                                                      \
     typedef vector spryi_panel_##tag;                                                                                  \
     SPRYI_INLINE vector spryi_panel_first_##tag(const type *p, int count)                                              \
     {                                                                                                                  \
         return first;                                                                                                  \
-    }                                                                                                                  \
-    SPRYI_INLINE vector spryi_panel_half_##tag(const type *p)                                                          \
-    {                                                                                                                  \
-        return half;                                                                                                   \
     }                                                                                                                  \
     SPRYI_INLINE vector spryi_panel_fused_##tag(type a, vector x, vector sum)                                          \
     {                                                                                                                  \
@@ -56,18 +52,14 @@ enum {
 
 #if defined __AVX512F__
 SPRYI_PANEL_OF(f32, float, __m512, _mm512_maskz_loadu_ps((__mmask16)_bzhi_u32(0xffff, (unsigned)count), p),
-               _mm512_zextps256_ps512(_mm256_loadu_ps(p)), _mm512_fmadd_ps(_mm512_set1_ps(a), x, sum),
-               _mm512_stream_ps(p, v))
+               _mm512_fmadd_ps(_mm512_set1_ps(a), x, sum), _mm512_stream_ps(p, v))
 SPRYI_PANEL_OF(f64, double, __m512d, _mm512_maskz_loadu_pd((__mmask8)_bzhi_u32(0xff, (unsigned)count), p),
-               _mm512_zextpd256_pd512(_mm256_loadu_pd(p)), _mm512_fmadd_pd(_mm512_set1_pd(a), x, sum),
-               _mm512_stream_pd(p, v))
+               _mm512_fmadd_pd(_mm512_set1_pd(a), x, sum), _mm512_stream_pd(p, v))
 #elif defined __AVX2__
 SPRYI_PANEL_OF(f32, float, __m256, _mm256_maskload_ps(p, spryi_first_lanes_f32(count)),
-               _mm256_zextps128_ps256(_mm_loadu_ps(p)), _mm256_fmadd_ps(_mm256_set1_ps(a), x, sum),
-               _mm256_stream_ps(p, v))
+               _mm256_fmadd_ps(_mm256_set1_ps(a), x, sum), _mm256_stream_ps(p, v))
 SPRYI_PANEL_OF(f64, double, __m256d, _mm256_maskload_pd(p, spryi_first_lanes_f64(count)),
-               _mm256_zextpd128_pd256(_mm_loadu_pd(p)), _mm256_fmadd_pd(_mm256_set1_pd(a), x, sum),
-               _mm256_stream_pd(p, v))
+               _mm256_fmadd_pd(_mm256_set1_pd(a), x, sum), _mm256_stream_pd(p, v))
 #else
 typedef float spryi_four_f32 __attribute__((vector_size(16)));
 typedef double spryi_two_f64 __attribute__((vector_size(16)));
@@ -87,10 +79,8 @@ SPRYI_INLINE spryi_two_f64 spryi_first_two(const double *p, int count)
     FIRST(spryi_two_f64);
 }
 #undef FIRST
-SPRYI_PANEL_OF(f32, float, spryi_four_f32, spryi_first_four(p, count), spryi_first_four(p, 2), sum + a * x,
-               memcpy(p, &v, sizeof v))
-SPRYI_PANEL_OF(f64, double, spryi_two_f64, spryi_first_two(p, count), spryi_first_two(p, 1), sum + a * x,
-               memcpy(p, &v, sizeof v))
+SPRYI_PANEL_OF(f32, float, spryi_four_f32, spryi_first_four(p, count), sum + a * x, memcpy(p, &v, sizeof v))
+SPRYI_PANEL_OF(f64, double, spryi_two_f64, spryi_first_two(p, count), sum + a * x, memcpy(p, &v, sizeof v))
 #endif
 
 /* In which order the rows of y may be written with non-temporal stores. */
@@ -123,7 +113,6 @@ static __attribute__((noinline, unused)) spryi_streams spryi_panels_stream(const
 #define PANEL SPRYI_JOIN(spryi_panel, SPRYI_VECTOR_TAG)
 #define PANEL_LANES ((int)(sizeof(PANEL) / sizeof(SPRY_V)))
 #define PANEL_LOAD(p, count) SPRYI_JOIN(spryi_panel_first, SPRYI_VECTOR_TAG)(p, count)
-#define PANEL_HALF(p) SPRYI_JOIN(spryi_panel_half, SPRYI_VECTOR_TAG)(p)
 #define PANEL_FUSED(a, x, sum) SPRYI_JOIN(spryi_panel_fused, SPRYI_VECTOR_TAG)(a, x, sum)
 #define PANEL_STREAM(p, v) SPRYI_JOIN(spryi_panel_stream, SPRYI_VECTOR_TAG)(p, v)
 
