@@ -7,6 +7,7 @@
  * Products are rounded before they are added, so that results have the bits of the host.
  */
 #include "device/cuda/matrix_rows.cuh"
+#include "device/cuda/reduce.cuh"
 
 /* Finds the first entry k of begin .. end - 1 with a column of at least `column`. */
 static __device__ __forceinline__ int64_t first_at_least(const int32_t *__restrict__ columns, int64_t begin,
@@ -351,10 +352,47 @@ static __global__ void narrow_values(N *__restrict__ to, const W *__restrict__ f
     if (__any_sync(0xffffffffu, changed != 0) && threadIdx.x % 32 == 0) *is_changed = 1;
 }
 
-enum { INDEX_THREADS = 512 };
+enum { INDEX_THREADS = 512, RANK_THREADS = 1024 };
 
-/* Bits of two NaNs that mark elements of hash tables: free, and being written. Values with these bits get no index. */
-static const unsigned long long FREE = ~0ull, BUSY = ~1ull;
+/* Bits of a NaN that mark free slots. A value with these bits gets no index. */
+static const unsigned long long FREE = ~0ull;
+
+/* The distinct values of an array: a hash table with linear probing. N: type of an index into the table of values. */
+template <typename N> struct value_set {
+    static const unsigned MOST = sizeof(N) == 1 ? SPRYI_TABLE8_VALUES : SPRYI_TABLE16_VALUES; /* values */
+    static const unsigned SLOTS = 4 * MOST;
+    unsigned long long values[SLOTS];
+    struct value_set_state {
+        unsigned count;          /* values in the set, later in the table */
+        int is_full, is_missing; /* too many values, or one with the bits FREE; a value is not in the set */
+    } state;
+};
+
+static __device__ __forceinline__ unsigned hash_of(unsigned long long bits, unsigned slots)
+{
+    return (unsigned)(bits * 0x9e3779b97f4a7c15ull >> 32) % slots;
+}
+
+/*
+ * Adds one value of each of `samples` equal parts of `from` to the set. Its position in the part is pseudo-random,
+ * since values often repeat at regular distances.
+ */
+template <typename N> static __global__ void __launch_bounds__(INDEX_THREADS)
+    collect_values(value_set<N> *set, const unsigned long long *__restrict__ from, int64_t count, int64_t samples)
+{
+    const int64_t n = thread_index(), step = count / samples;
+    if (n >= samples) return;
+    const uint64_t random = (uint64_t)n * 0x9e3779b97f4a7c15ull >> 32;
+    const unsigned long long bits = from[n * step + (int64_t)(random % (uint64_t)step)];
+    if (bits == FREE) set->state.is_full = 1;
+    for (unsigned at = hash_of(bits, value_set<N>::SLOTS);; at = (at + 1) % value_set<N>::SLOTS) {
+        if (*(volatile int *)&set->state.is_full) return;
+        unsigned long long there = *(volatile unsigned long long *)(set->values + at);
+        if (there == FREE) there = atomicCAS(set->values + at, FREE, bits);
+        if (there == FREE && atomicAdd(&set->state.count, 1u) >= value_set<N>::MOST) set->state.is_full = 1;
+        if (there == FREE || there == bits) return;
+    }
+}
 
 /*
  * Returns the bits of the value at index 0: one of the first values that is finite and not negative, else +0. Padding
@@ -368,93 +406,103 @@ static __device__ __forceinline__ unsigned long long value_of_padding(const unsi
     return 0;
 }
 
-/*
- * Returns the index of a value in a table of `size` elements, a power of two, and adds the value if the table lacks it.
- * Returns -1 if there is no room. The table is a hash table with double hashing. padding: the value at index 0.
- */
-static __device__ int index_in_table(unsigned long long *table, unsigned size, unsigned long long bits,
-                                     unsigned long long padding)
+/* Writes the values of the set to the table, and +0 after the last value. Runs in one block. */
+template <typename N> static __global__ void __launch_bounds__(RANK_THREADS)
+    make_table(value_set<N> *set, unsigned long long *table, const unsigned long long *from, int64_t count)
 {
-    const unsigned long long hash = bits * 0x9e3779b97f4a7c15ull;
-    unsigned at = bits == padding ? 0 : (unsigned)(hash >> 40) % size;
-    for (unsigned n = 0; n < size; n++, at = (at + ((unsigned)(hash >> 52) | 1)) % size) {
-        unsigned long long there = *(volatile unsigned long long *)(table + at);
-        if (at == 0) there = padding;
-        if (there == FREE) there = atomicCAS(table + at, FREE, bits);
-        if (there == FREE || there == bits) return (int)at;
-    }
-    return -1;
+    const unsigned each = value_set<N>::SLOTS / RANK_THREADS, begin = threadIdx.x * each;
+    const unsigned long long padding = value_of_padding(from, count);
+    unsigned own = 0, all;
+    for (unsigned at = begin; at < begin + each; at++)
+        own += set->values[at] != FREE && set->values[at] != padding;
+    unsigned index = 1 + sum_before(own, &all);
+    if (threadIdx.x == 0) set->state.count = 1 + all;
+    if (threadIdx.x == 0 && all >= value_set<N>::MOST) set->state.is_full = 1;
+    if (all >= value_set<N>::MOST) return;
+    if (threadIdx.x == 0) table[0] = padding;
+    for (unsigned at = begin; at < begin + each; at++)
+        if (set->values[at] != FREE && set->values[at] != padding) table[index++] = set->values[at];
+    for (unsigned n = 1 + all + threadIdx.x; n < value_set<N>::MOST; n += RANK_THREADS) table[n] = 0;
 }
 
-/* Hash table in shared memory: values that the block has indexed, and their indices. */
-template <typename N> struct indexed_values {
-    static const unsigned size = sizeof(N) == 1 ? SPRYI_TABLE8_VALUES : SPRYI_TABLE16_VALUES; /* of the table */
-    static const unsigned slots = sizeof(N) == 1 ? 4 * size : size + size / 2; /* at most 64 KB with the indices */
-    unsigned long long values[slots];
-    N indices[slots];
+/* A table of values in shared memory, with a hash table of their indices, most of whose slots are free. */
+template <typename N> struct indexed_table {
+    static const unsigned SLOTS = sizeof(N) == 1 ? 1 << 13 : 1 << 15;
+    unsigned long long values[value_set<N>::MOST];
+    unsigned short slots[SLOTS]; /* 1 + an index; 0: free */
 };
 
-/*
- * Replaces values by indices into a table, and fills the table. Sets *is_full to 1 if a value gets no index: the table
- * is full, or the value has the bits FREE or BUSY. The order of the table depends on the order of the threads.
- */
+/* Replaces values by their indices in the table. */
 template <typename N> static __global__ void __launch_bounds__(INDEX_THREADS)
     index_values(N *__restrict__ to, const unsigned long long *__restrict__ from, int64_t count,
-                 unsigned long long *table, int *is_full)
+                 const unsigned long long *__restrict__ table, value_set<N> *set)
 {
-    typedef indexed_values<N> known_type;
+    enum { FLIGHT = 4 }; /* values that a thread loads together */
+    constexpr unsigned SLOTS = indexed_table<N>::SLOTS;
     extern __shared__ __align__(8) unsigned char shared[];
-    known_type &known = *(known_type *)shared;
-    const unsigned long long padding = value_of_padding(from, count);
-    for (unsigned n = threadIdx.x; n < known_type::slots; n += INDEX_THREADS) known.values[n] = FREE;
+    indexed_table<N> &t = *(indexed_table<N> *)shared;
+    if (set->state.is_full) return;
+    for (unsigned at = threadIdx.x; at < SLOTS; at += INDEX_THREADS) t.slots[at] = 0;
     __syncthreads();
-    for (int64_t k = thread_index(); k < count; k += (int64_t)gridDim.x * INDEX_THREADS) {
-        const unsigned long long bits = from[k];
-        unsigned at = (unsigned)(bits * 0x9e3779b97f4a7c15ull >> 32) % known_type::slots;
-        unsigned long long there = *(volatile unsigned long long *)(known.values + at);
-        while (there != bits && there != FREE && there != BUSY) {
-            at = (at + 1) % known_type::slots;
-            there = *(volatile unsigned long long *)(known.values + at);
+    for (unsigned n = threadIdx.x; n < set->state.count; n += INDEX_THREADS) {
+        t.values[n] = table[n];
+        unsigned at = hash_of(t.values[n], SLOTS);
+        while (atomicCAS(t.slots + at, (unsigned short)0, (unsigned short)(n + 1)) != 0) at = (at + 1) % SLOTS;
+    }
+    __syncthreads();
+    const int64_t step = (int64_t)gridDim.x * INDEX_THREADS;
+    for (int64_t first = thread_index(); first < count; first += FLIGHT * step) {
+        unsigned long long bits[FLIGHT];
+#pragma unroll
+        for (int u = 0; u < FLIGHT; u++) bits[u] = first + u * step < count ? from[first + u * step] : 0;
+#pragma unroll
+        for (int u = 0; u < FLIGHT; u++) {
+            if (first + u * step >= count) break;
+            unsigned at = hash_of(bits[u], SLOTS), index = t.slots[at];
+            for (; index > 0 && t.values[index - 1] != bits[u]; index = t.slots[at]) at = (at + 1) % SLOTS;
+            if (index == 0) set->state.is_missing = 1;
+            to[first + u * step] = (N)(index - 1);
         }
-        if (there == bits && bits < BUSY) {
-            to[k] = *(volatile N *)(known.indices + at);
-            continue;
-        }
-        const bool has_room = bits < BUSY && !*(volatile int *)is_full;
-        const int index = has_room ? index_in_table(table, known_type::size, bits, padding) : -1;
-        if (index < 0) {
-            *is_full = 1;
-            return;
-        }
-        to[k] = (N)index;
-        if (atomicCAS(known.values + at, FREE, BUSY) != FREE) continue;
-        *(volatile N *)(known.indices + at) = (N)index;
-        __threadfence_block();
-        *(volatile unsigned long long *)(known.values + at) = bits;
     }
 }
 
-/* Writes the value at index 0, which index_in_table does not write, and replaces free elements by +0. */
-static __global__ void finish_table(unsigned long long *table, int size, const unsigned long long *values,
-                                    int64_t count)
-{
-    const int64_t n = thread_index();
-    if (n < size && table[n] == FREE) table[n] = n == 0 ? value_of_padding(values, count) : 0;
-}
-
-template <typename N> static spry_status find_indices(N *to, const void *from, int64_t count, double *table,
-                                                      int *is_full, spry_error *err)
+/* Finds the distinct values in a sample, and replaces all values by indices. Waits for set->state. */
+template <typename N> static spry_status try_indices(N *to, const unsigned long long *from, int64_t count,
+                                                     int64_t samples, double *table, value_set<N> *set, spry_error *err)
 {
     const int64_t blocks = ceil_div(count, INDEX_THREADS), most_blocks = 264; /* two per multiprocessor of an H200 */
-    const int size = (int)indexed_values<N>::size, bytes = (int)sizeof(indexed_values<N>);
-    SPRY_CUDA_CHECK(cudaMemsetAsync(table, 255, (size_t)size * sizeof *table, 0), "table of values", err);
+    const int bytes = (int)sizeof(indexed_table<N>);
+    SPRY_CUDA_CHECK(cudaMemsetAsync(set->values, 255, sizeof set->values, 0), "table of values", err);
+    SPRY_CUDA_CHECK(cudaMemsetAsync(&set->state, 0, sizeof set->state, 0), "table of values", err);
     if (bytes > 48 << 10) SPRY_CUDA_CHECK(allow_shared_memory(index_values<N>, bytes), "indices into a table", err);
+    collect_values<N><<<(unsigned)ceil_div(samples, INDEX_THREADS), INDEX_THREADS>>>(set, from, count, samples);
+    make_table<N><<<1, RANK_THREADS>>>(set, (unsigned long long *)table, from, count);
     index_values<N><<<(unsigned)(blocks < most_blocks ? blocks : most_blocks), INDEX_THREADS, bytes>>>(
-        to, (const unsigned long long *)from, count, (unsigned long long *)table, is_full);
-    SPRY_CUDA_TRY(launched(err, "indices into a table"));
-    finish_table<<<convert_blocks(size), CONVERT_THREADS>>>((unsigned long long *)table, size,
-                                                            (const unsigned long long *)from, count);
-    return launched(err, "table of values");
+        to, from, count, (const unsigned long long *)table, set);
+    return launched(err, "indices into a table");
+}
+
+/*
+ * Replaces f64 values by indices into a table of their distinct values. Sets *exact to false if there are too many. The
+ * order of the table depends on the order of the threads. If the sample lacks a value, all values are collected.
+ */
+template <typename N> static spry_status find_indices(const spryi_device *device, N *to, const void *from,
+                                                      int64_t count, double *table, bool *exact, spry_error *err)
+{
+    const int64_t enough = 64 * (int64_t)value_set<N>::MOST;
+    scratch space;
+    SPRY_CUDA_TRY(space.make(device, sizeof(value_set<N>), "distinct values", err));
+    value_set<N> *set = (value_set<N> *)space.at;
+    typename value_set<N>::value_set_state state;
+    int64_t samples = enough < count ? enough : count;
+    do {
+        SPRY_CUDA_TRY(try_indices(to, (const unsigned long long *)from, count, samples, table, set, err));
+        SPRY_CUDA_CHECK(cudaMemcpy(&state, &set->state, sizeof state, cudaMemcpyDeviceToHost), "table of values", err);
+        *exact = !state.is_full && !state.is_missing;
+        if (samples == count) break;
+        samples = count;
+    } while (state.is_missing && !state.is_full);
+    return SPRY_OK;
 }
 
 static spry_status narrow(const spryi_device *device, void *narrow, spry_type narrow_type, const void *wide,
@@ -464,14 +512,14 @@ static spry_status narrow(const spryi_device *device, void *narrow, spry_type na
     scratch space;
     int is_changed = 0;
     SPRY_CUDA_CHECK(scope.code, "device", err);
+    if (count > 0 && (int)narrow_type == SPRYI_TABLE8)
+        return find_indices(device, (uint8_t *)narrow, wide, count, table, exact, err);
+    if (count > 0 && (int)narrow_type == SPRYI_TABLE16)
+        return find_indices(device, (uint16_t *)narrow, wide, count, table, exact, err);
     SPRY_CUDA_TRY(space.make(device, sizeof is_changed, "result of narrowing", err));
     int *result = (int *)space.at;
     SPRY_CUDA_CHECK(cudaMemsetAsync(result, 0, sizeof is_changed, 0), "narrow values", err);
-    if (count > 0 && (int)narrow_type == SPRYI_TABLE8)
-        SPRY_CUDA_TRY(find_indices((uint8_t *)narrow, wide, count, table, result, err));
-    else if (count > 0 && (int)narrow_type == SPRYI_TABLE16)
-        SPRY_CUDA_TRY(find_indices((uint16_t *)narrow, wide, count, table, result, err));
-    else if (count > 0 && wide_type == SPRY_F64)
+    if (count > 0 && wide_type == SPRY_F64)
         narrow_values<uint64_t, uint32_t, spryi_exact_f32>
             <<<convert_blocks(count), CONVERT_THREADS>>>((uint32_t *)narrow, (const uint64_t *)wide, count, result);
     else if (count > 0 && narrow_type == SPRY_BF16)
