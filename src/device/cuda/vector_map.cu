@@ -5,14 +5,14 @@
  * Random writes would take 1.6 to 2.6 times as long on an H200, since they write parts of sectors.
  * Work distribution: one element per thread. More elements per thread (2, 4, 8) were not faster, since the L2 cache is
  * the bottleneck.
- * Multiple vectors pass through shared memory in tiles of TILE_ROWS by TILE_COLUMNS, so that row-major and column-major
- * vectors are both read and written in whole sectors.
+ * Multiple vectors pass through shared memory in tiles of TILE elements, so that row-major and column-major vectors are
+ * both read and written in whole sectors.
  * Cost: 4 bytes and two values per element, and a third value if beta is not 0. Each gathered element takes a 32-byte
  * sector of the L2 cache.
  */
 #include "device/cuda/cuda_common.cuh"
 
-enum { THREADS = 256, TILE_ROWS = 128, TILE_COLUMNS = 16 };
+enum { THREADS = 256, TILE_BITS = 11, TILE = 1 << TILE_BITS, TILE_COLUMNS = 16, EACH = TILE / THREADS };
 
 template <typename V> static __global__ void
 map_kernel(V *to, const V *__restrict__ from, const int32_t *__restrict__ permutation, int64_t length, scalar<V> beta)
@@ -37,43 +37,71 @@ typedef struct strides {
     int64_t row, column;
 } strides;
 
-/* Finds the row and column of element k of a tile. Consecutive threads get elements that are consecutive in memory. */
-static __device__ __forceinline__ void place_of(int k, int rows, int columns, bool by_columns, int *row, int *column)
+/*
+ * A tile has TILE elements: 2^row_bits rows and 2^column_bits columns. Finds the row and column of element k.
+ * Consecutive threads get elements that are consecutive in memory.
+ */
+static __device__ __forceinline__ void place_of(int k, int row_bits, int column_bits, bool by_columns, int *row,
+                                                int *column)
 {
-    *row = by_columns ? k % rows : k / columns;
-    *column = by_columns ? k / rows : k % columns;
+    *row = by_columns ? k & ((1 << row_bits) - 1) : k >> column_bits;
+    *column = by_columns ? k >> row_bits : k & ((1 << column_bits) - 1);
 }
 
 template <typename V> static __global__ void __launch_bounds__(THREADS)
-    columns_kernel(V *to, const V *__restrict__ from, int64_t length, int64_t columns, strides to_at, strides from_at,
-                   scalar<V> beta)
+    columns_kernel(V *to, const V *__restrict__ from, int64_t length, int64_t columns, int column_bits, strides to_at,
+                   strides from_at, scalar<V> beta)
 {
-    __shared__ V tile[TILE_ROWS][TILE_COLUMNS + 1];
-    const int64_t i = (int64_t)blockIdx.x * TILE_ROWS, c = (int64_t)blockIdx.y * TILE_COLUMNS;
-    const int rows = (int)min((int64_t)TILE_ROWS, length - i), many = (int)min((int64_t)TILE_COLUMNS, columns - c);
+    __shared__ V tile[TILE + TILE_COLUMNS]; /* column by column, with a gap after each */
+    const int row_bits = TILE_BITS - column_bits, pitch = (1 << row_bits) + 1;
+    const int64_t i = (int64_t)blockIdx.x << row_bits, c = (int64_t)blockIdx.y << column_bits;
+    V own[EACH];
     int row, column;
-    for (int k = threadIdx.x; k < rows * many; k += THREADS) {
-        place_of(k, rows, many, from_at.row == 1, &row, &column);
-        tile[row][column] = __ldg(from + (i + row) * from_at.row + (c + column) * from_at.column);
+    wait_for_previous_kernel();
+#pragma unroll
+    for (int u = 0; u < EACH; u++) {
+        place_of(u * THREADS + threadIdx.x, row_bits, column_bits, from_at.row == 1, &row, &column);
+        if (i + row < length && c + column < columns)
+            own[u] = __ldg(from + (i + row) * from_at.row + (c + column) * from_at.column);
+    }
+#pragma unroll
+    for (int u = 0; u < EACH; u++) {
+        place_of(u * THREADS + threadIdx.x, row_bits, column_bits, from_at.row == 1, &row, &column);
+        tile[column * pitch + row] = own[u];
     }
     __syncthreads();
-    for (int k = threadIdx.x; k < rows * many; k += THREADS) {
-        place_of(k, rows, many, to_at.row == 1, &row, &column);
-        put(to + (c + column) * to_at.column, (i + row) * to_at.row, tile[row][column], V(1), beta.get());
+#pragma unroll
+    for (int u = 0; u < EACH; u++) {
+        place_of(u * THREADS + threadIdx.x, row_bits, column_bits, to_at.row == 1, &row, &column);
+        if (i + row < length && c + column < columns)
+            put(to + (c + column) * to_at.column, (i + row) * to_at.row, tile[column * pitch + row], V(1), beta.get());
     }
 }
 
-template <typename V> static void start(const spryi_vector_map *m)
+/* Copies multiple vectors. A tile has as many columns as there are, rounded up to 2^n, or TILE_COLUMNS. */
+template <typename V>
+static void start_columns(int device, const spryi_vector_map *m, strides to_at, strides from_at, scalar<V> beta)
+{
+    int column_bits = 1;
+    while (1 << column_bits < TILE_COLUMNS && 1 << column_bits < m->columns) column_bits++;
+    cudaLaunchAttribute early = {};
+    cudaLaunchConfig_t config =
+        early_launch(&early, ceil_div(m->length, TILE >> column_bits), THREADS, 0, m->stream);
+    config.gridDim.y = (unsigned)ceil_div(m->columns, 1 << column_bits);
+    config.numAttrs = spry_cuda_launches_early(device) ? 1 : 0;
+    (void)cudaLaunchKernelEx(&config, columns_kernel<V>, (V *)m->to, (const V *)m->from, m->length, m->columns,
+                             column_bits, to_at, from_at, beta);
+}
+
+template <typename V> static void start(int device, const spryi_vector_map *m)
 {
     const unsigned blocks = (unsigned)ceil_div(m->length, THREADS);
     const scalar<V> beta = m->beta ? scalar_of<V>(m->beta, m->beta_on_device) : scalar<V>();
     const int64_t to_stride = m->to_stride > 1 ? m->to_stride : 1,
                   from_stride = m->from_stride > 1 ? m->from_stride : 1;
     const strides to_at = {to_stride, m->to_column_stride}, from_at = {from_stride, m->from_column_stride};
-    const dim3 tiles((unsigned)ceil_div(m->length, TILE_ROWS), (unsigned)ceil_div(m->columns, TILE_COLUMNS));
     if (m->columns > 1)
-        columns_kernel<<<tiles, THREADS, 0, (cudaStream_t)m->stream>>>((V *)m->to, (const V *)m->from, m->length,
-                                                                       m->columns, to_at, from_at, beta);
+        start_columns<V>(device, m, to_at, from_at, beta);
     else if (m->permutation && to_stride == 1 && from_stride == 1)
         map_kernel<<<blocks, THREADS, 0, (cudaStream_t)m->stream>>>((V *)m->to, (const V *)m->from, m->permutation,
                                                                     m->length, beta);
@@ -84,10 +112,9 @@ template <typename V> static void start(const spryi_vector_map *m)
 
 spry_status spry_cuda_map(const spryi_device *device, const spryi_vector_map *m, spry_error *err)
 {
-    (void)device; /* the device is already current */
     if (m->length == 0) return SPRY_OK;
     if (m->scaling)
         return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "row_scaling and column_scaling need a plan on the CPU");
-    SPRY_BY_TYPE(m->type, V, start<V>(m));
+    SPRY_BY_TYPE(m->type, V, start<V>(device->ordinal, m));
     return launched(err, "vector map");
 }
