@@ -34,8 +34,9 @@ static int add_line(int64_t *lines, int count, int64_t line)
  * cache line of x that the sample uses. Otherwise returns 0. Also returns 0 if rows are cut into pieces or the mean row
  * is too long.
  */
-int spryi_csr_supports_column_major(const void *storage)
+int spryi_csr_supports_column_major(const void *storage, int64_t columns)
 {
+    (void)columns;
     enum {
         PLACES = 32,
         ROWS = 8,

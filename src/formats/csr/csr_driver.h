@@ -48,7 +48,7 @@ typedef struct spryi_csr_loops {
  * reduce time for a storage. The storage then has no rows in pieces.
  */
 extern const spryi_run_table spryi_csr_column_major;
-int spryi_csr_supports_column_major(const void *storage);
+int spryi_csr_supports_column_major(const void *storage, int64_t columns);
 
 /* loops[1] are for stored values, loops[0] for patterns, which have no values. */
 spry_status spryi_csr_drive_parts(const spryi_run_args *args, const spryi_csr_loops loops[2], int stream_part);
