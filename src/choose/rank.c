@@ -457,7 +457,9 @@ static const spryi_estimator *estimator_of(const spryi_estimate *e)
 
 static spryi_product product_of_estimate(const spryi_estimate *e, const spryi_ranking *r)
 {
-    return product_of(e->index >= 0 ? e->index : 0, e->kernel, r->device, &r->features);
+    spryi_product product = product_of(e->index >= 0 ? e->index : 0, e->kernel, r->device, &r->features);
+    product.columns = r->columns;
+    return product;
 }
 
 /* Returns how the kernels of an estimate multiply multiple vectors. */

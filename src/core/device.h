@@ -50,7 +50,7 @@ typedef struct spryi_kernel_functions {
     int64_t (*workspace_bytes)(const spryi_prepare_request *request, const void *auxiliary);
     const struct spryi_spgemm_device_phases *spgemm;   /* SpGEMM in device memory (spgemm/spgemm.h) */
     unsigned multi_row_major, multi_column_major;      /* as in spryi_kernel */
-    int (*supports_column_major)(const void *storage); /* as in spryi_kernel */
+    int (*supports_column_major)(const void *storage, int64_t columns); /* as in spryi_kernel */
 } spryi_kernel_functions;
 
 /* A storage to build on the device, from CSR in device memory. */

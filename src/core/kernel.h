@@ -110,10 +110,10 @@ typedef struct spryi_kernel {
     /* Operations (SPRYI_OP_ bits) that can multiply row-major, or column-major, vectors together instead of singly. */
     unsigned multi_row_major, multi_column_major;
     /*
-     * Returns 1 if multi_column_major applies to the storage. NULL: it applies to all storages. Only CPU kernels set
-     * it.
+     * Returns 1 if multi_column_major applies to the storage and this number of vectors. NULL: it always applies. Only
+     * CPU kernels set it.
      */
-    int (*supports_column_major)(const void *storage);
+    int (*supports_column_major)(const void *storage, int64_t columns);
     /*
      * `operations`: the kernel's operations (SPRYI_OP_ bits). `mixed`: those operations that also support mixed rows of
      * types (base/types.h). Only CUDA kernels set them, since the functions of CUDA kernels are in the plug-in. If

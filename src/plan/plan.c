@@ -319,7 +319,7 @@ static spry_status find_run(const spryi_plan *plan, spryi_plan_product *product,
     /* supports_column_major reads all columns, so on a CPU it is called only if count > 1. */
     if (product->joins_columns && f->supports_column_major)
         product->joins_columns = (o->count > 1 || !plan->request.device->driver->host_memory) &&
-                                 f->supports_column_major(plan->stored.storage);
+                                 f->supports_column_major(plan->stored.storage, o->count);
     if (product->run) return SPRY_OK;
     return spryi_fail(err, SPRY_UNSUPPORTED, "kernel",
                       "kernel %s has no %s for %s values and %s vectors with these indices", target->kernel->name,

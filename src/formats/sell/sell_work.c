@@ -59,6 +59,7 @@ static const char *why_not(const spryi_product *p)
 
 static spryi_vectors_rates vectors_rates(const spryi_product *p)
 {
+    static const double STEP_US = 0.4; /* cnr-2000 and Andrews, 2 to 32 vectors: 0.15 to 0.67, most over 0.4 */
     (void)p;
     return (spryi_vectors_rates){.matrix = 1,
                                  .row = 4.9,
@@ -66,7 +67,7 @@ static spryi_vectors_rates vectors_rates(const spryi_product *p)
                                  .x = 2e7,
                                  .sector = 6.5,
                                  .odd = 1.25,
-                                 .step = SPRYI_VECTORS_STEP_US};
+                                 .step = STEP_US};
 }
 
 const spryi_estimator spryi_sell_estimator = {
