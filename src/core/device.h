@@ -48,8 +48,8 @@ typedef struct spryi_kernel_functions {
      * before the first run and after each run. NULL: runs need no workspace.
      */
     int64_t (*workspace_bytes)(const spryi_prepare_request *request, const void *auxiliary);
-    const struct spryi_spgemm_device_phases *spgemm;   /* SpGEMM in device memory (spgemm/spgemm.h) */
-    unsigned multi_row_major, multi_column_major;      /* as in spryi_kernel */
+    const struct spryi_spgemm_device_phases *spgemm;                    /* SpGEMM in device memory (spgemm/spgemm.h) */
+    unsigned multi_row_major, multi_column_major;                       /* as in spryi_kernel */
     int (*supports_column_major)(const void *storage, int64_t columns); /* as in spryi_kernel */
 } spryi_kernel_functions;
 
