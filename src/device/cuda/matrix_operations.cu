@@ -360,22 +360,25 @@ static const unsigned long long FREE = ~0ull;
 /* The distinct values of an array: a hash table with linear probing. N: type of an index into the table of values. */
 template <typename N> struct value_set {
     static const unsigned MOST = sizeof(N) == 1 ? SPRYI_TABLE8_VALUES : SPRYI_TABLE16_VALUES; /* values */
-    static const unsigned SLOTS = 4 * MOST;
+    static const int SLOT_BITS = sizeof(N) == 1 ? 10 : 14;
+    static const unsigned SLOTS = 1u << SLOT_BITS;
     unsigned long long values[SLOTS];
     struct value_set_state {
-        unsigned count;          /* values in the set, later in the table */
-        int is_full, is_missing; /* too many values, or one with the bits FREE; a value is not in the set */
+        unsigned count;  /* number of values in the set; after make_table, in the table */
+        int is_full;     /* too many values, or a value has the bits FREE */
+        int lacks_value; /* index_values found a value that the table lacks */
     } state;
 };
 
-static __device__ __forceinline__ unsigned hash_of(unsigned long long bits, unsigned slots)
+/* Multiplicative hashing (Knuth). The high bits of the product depend on all bits of the value. */
+static __device__ __forceinline__ unsigned hash_of(unsigned long long bits, int slot_bits)
 {
-    return (unsigned)(bits * 0x9e3779b97f4a7c15ull >> 32) % slots;
+    return (unsigned)(bits * 0x9e3779b97f4a7c15ull >> (64 - slot_bits));
 }
 
 /*
- * Adds one value of each of `samples` equal parts of `from` to the set. Its position in the part is pseudo-random,
- * since values often repeat at regular distances.
+ * Divides `from` into `samples` equal parts and adds one value of each part to the set. The position in the part is
+ * pseudo-random, since values often repeat at regular distances. Skips the last count % samples values.
  */
 template <typename N> static __global__ void __launch_bounds__(INDEX_THREADS)
     collect_values(value_set<N> *set, const unsigned long long *__restrict__ from, int64_t count, int64_t samples)
@@ -385,7 +388,7 @@ template <typename N> static __global__ void __launch_bounds__(INDEX_THREADS)
     const uint64_t random = (uint64_t)n * 0x9e3779b97f4a7c15ull >> 32;
     const unsigned long long bits = from[n * step + (int64_t)(random % (uint64_t)step)];
     if (bits == FREE) set->state.is_full = 1;
-    for (unsigned at = hash_of(bits, value_set<N>::SLOTS);; at = (at + 1) % value_set<N>::SLOTS) {
+    for (unsigned at = hash_of(bits, value_set<N>::SLOT_BITS);; at = (at + 1) % value_set<N>::SLOTS) {
         if (*(volatile int *)&set->state.is_full) return;
         unsigned long long there = *(volatile unsigned long long *)(set->values + at);
         if (there == FREE) there = atomicCAS(set->values + at, FREE, bits);
@@ -406,7 +409,10 @@ static __device__ __forceinline__ unsigned long long value_of_padding(const unsi
     return 0;
 }
 
-/* Writes the values of the set to the table, and +0 after the last value. Runs in one block. */
+/*
+ * Writes the table: the value of padding at index 0, then the other values of the set, then +0 up to the end. Runs in
+ * one block.
+ */
 template <typename N> static __global__ void __launch_bounds__(RANK_THREADS)
     make_table(value_set<N> *set, unsigned long long *table, const unsigned long long *from, int64_t count)
 {
@@ -425,19 +431,21 @@ template <typename N> static __global__ void __launch_bounds__(RANK_THREADS)
     for (unsigned n = 1 + all + threadIdx.x; n < value_set<N>::MOST; n += RANK_THREADS) table[n] = 0;
 }
 
-/* A table of values in shared memory, with a hash table of their indices, most of whose slots are free. */
+/* A table of values in shared memory, and a hash table of their indices. Most slots are free. */
 template <typename N> struct indexed_table {
-    static const unsigned SLOTS = sizeof(N) == 1 ? 1 << 13 : 1 << 15;
+    static const int SLOT_BITS = sizeof(N) == 1 ? 13 : 14; /* 64 KB for N of 16 bits, the most that all GPUs have */
+    static const unsigned SLOTS = 1u << SLOT_BITS;
     unsigned long long values[value_set<N>::MOST];
     unsigned short slots[SLOTS]; /* 1 + an index; 0: free */
 };
 
-/* Replaces values by their indices in the table. */
+/* Replaces values by their indices in the table. Does nothing if the set is full. */
 template <typename N> static __global__ void __launch_bounds__(INDEX_THREADS)
     index_values(N *__restrict__ to, const unsigned long long *__restrict__ from, int64_t count,
                  const unsigned long long *__restrict__ table, value_set<N> *set)
 {
     enum { FLIGHT = 4 }; /* values that a thread loads together */
+    constexpr int SLOT_BITS = indexed_table<N>::SLOT_BITS;
     constexpr unsigned SLOTS = indexed_table<N>::SLOTS;
     extern __shared__ __align__(8) unsigned char shared[];
     indexed_table<N> &t = *(indexed_table<N> *)shared;
@@ -446,7 +454,7 @@ template <typename N> static __global__ void __launch_bounds__(INDEX_THREADS)
     __syncthreads();
     for (unsigned n = threadIdx.x; n < set->state.count; n += INDEX_THREADS) {
         t.values[n] = table[n];
-        unsigned at = hash_of(t.values[n], SLOTS);
+        unsigned at = hash_of(t.values[n], SLOT_BITS);
         while (atomicCAS(t.slots + at, (unsigned short)0, (unsigned short)(n + 1)) != 0) at = (at + 1) % SLOTS;
     }
     __syncthreads();
@@ -458,15 +466,15 @@ template <typename N> static __global__ void __launch_bounds__(INDEX_THREADS)
 #pragma unroll
         for (int u = 0; u < FLIGHT; u++) {
             if (first + u * step >= count) break;
-            unsigned at = hash_of(bits[u], SLOTS), index = t.slots[at];
+            unsigned at = hash_of(bits[u], SLOT_BITS), index = t.slots[at];
             for (; index > 0 && t.values[index - 1] != bits[u]; index = t.slots[at]) at = (at + 1) % SLOTS;
-            if (index == 0) set->state.is_missing = 1;
+            if (index == 0) set->state.lacks_value = 1;
             to[first + u * step] = (N)(index - 1);
         }
     }
 }
 
-/* Finds the distinct values in a sample, and replaces all values by indices. Waits for set->state. */
+/* Launches the kernels that find the distinct values of a sample and replace all values by indices. */
 template <typename N> static spry_status try_indices(N *to, const unsigned long long *from, int64_t count,
                                                      int64_t samples, double *table, value_set<N> *set, spry_error *err)
 {
@@ -483,8 +491,8 @@ template <typename N> static spry_status try_indices(N *to, const unsigned long 
 }
 
 /*
- * Replaces f64 values by indices into a table of their distinct values. Sets *exact to false if there are too many. The
- * order of the table depends on the order of the threads. If the sample lacks a value, all values are collected.
+ * Replaces f64 values by indices into a table of their distinct values. Sets *exact to whether all values have indices.
+ * The order of the table depends on the order of the threads. If the sample lacks a value, all values are collected.
  */
 template <typename N> static spry_status find_indices(const spryi_device *device, N *to, const void *from,
                                                       int64_t count, double *table, bool *exact, spry_error *err)
@@ -498,10 +506,10 @@ template <typename N> static spry_status find_indices(const spryi_device *device
     do {
         SPRY_CUDA_TRY(try_indices(to, (const unsigned long long *)from, count, samples, table, set, err));
         SPRY_CUDA_CHECK(cudaMemcpy(&state, &set->state, sizeof state, cudaMemcpyDeviceToHost), "table of values", err);
-        *exact = !state.is_full && !state.is_missing;
+        *exact = !state.is_full && !state.lacks_value;
         if (samples == count) break;
         samples = count;
-    } while (state.is_missing && !state.is_full);
+    } while (state.lacks_value && !state.is_full);
     return SPRY_OK;
 }
 
