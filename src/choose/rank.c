@@ -524,7 +524,7 @@ static void count_on_gpu(spryi_estimate *e, const spryi_rank_request *q, const s
     const spryi_vectors_rates r = estimator_of(e)->vectors_rates(&product);
     const double faster = q->device->rates[0].memory / CSR_MEMORY, columns = (double)q->columns;
     const double n = (double)f->nnz, x_bytes = columns * (double)f->number_bytes, matrix = fmax(e->bytes - vectors, 0);
-    const bool is_odd = q->columns != 2 && q->columns * f->number_bytes % 16 != 0;
+    const bool is_odd = moved == 0 && q->columns != 2 && q->columns * f->number_bytes % 16 != 0; /* copies have gaps */
     const double each = 1e-6 * (r.entry * n + r.row * (double)f->rows);
     double near = n * x_bytes / r.x, entries = each + r.matrix * matrix / MEMORY;
     if (f->scattered) near = fmax(near, 1e-6 * n * ceil(x_bytes / SECTOR) * r.sector);

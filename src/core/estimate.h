@@ -60,7 +60,7 @@ typedef struct spryi_row_profile {
     double quantiles[3]; /* median, 90th and 99th percentile */
 } spryi_row_profile;
 
-#define SPRYI_VECTORS_STEP_US 0.15 /* us per entry of the longest row, in kernels with a thread per row and vector */
+#define SPRYI_VECTORS_STEP_US 0.15 /* us per entry of the longest row, in packed and bsr */
 #define SPRYI_LONG_ROW 8           /* a row is long if its length is over this many times the mean */
 #define SPRYI_UNIFORM 0.5          /* largest body_deviation of uniform rows */
 
@@ -151,7 +151,7 @@ typedef struct spryi_product {
     double cache_bytes; /* size of the device's last cache */
     bool on_gpu;
     spryi_narrows narrows;
-    int64_t columns; /* number of vectors, for limit_way and vectors_rates */
+    int64_t columns; /* number of vectors, for limit_way; 0 for work, why_not and others */
 } spryi_product;
 
 /* Returns the predicted bytes that narrow values save per stored value; 0 if the kernel does not narrow values. */

@@ -110,8 +110,8 @@ typedef struct spryi_kernel {
     /* Operations (SPRYI_OP_ bits) that can multiply row-major, or column-major, vectors together instead of singly. */
     unsigned multi_row_major, multi_column_major;
     /*
-     * Returns 1 if multi_column_major applies to the storage and this number of vectors. NULL: it always applies. Only
-     * CPU kernels set it.
+     * Returns 1 if multi_column_major applies to the storage and to `columns` vectors (0 means 1). NULL: it always
+     * applies. Only CPU kernels set it.
      */
     int (*supports_column_major)(const void *storage, int64_t columns);
     /*

@@ -377,18 +377,26 @@ bool spryi_takes_columns(const spryi_plan *plan, const spryi_plan_map *map, bool
     return takes && columns_may_meet(plan, map);
 }
 
+/* Returns the most bytes of a row of columns that are copied to row-major together. */
+static int64_t most_joined_bytes(const spryi_plan *plan)
+{
+    enum { CPU = 64, GPU = 256 };
+    return plan->request.device->driver->host_memory ? CPU : GPU;
+}
+
 /*
  * Returns the number of columns that are copied to row-major together, for kernels that need row-major vectors. The
- * columns of a row take at most 64 bytes. The copies pass over x twice and over y three times, but the matrix is then
- * not read once per column. With room for three columns, any number of columns above one splits into passes of at least
- * two columns. In a pass of a single column, results would have other bits.
+ * copies pass over x twice and over y three times, but the matrix is then not read once per column. With room for three
+ * columns, any number of columns above one splits into passes of at least two columns. In a pass of a single column,
+ * results would have other bits.
  */
 static int64_t columns_to_join(const spryi_plan *plan)
 {
     const spry_spmv_options *o = &plan->request.options;
-    const int64_t most = 64 / (int64_t)plan->request.element_bytes, least = 3, wanted = o->count;
-    if (wanted <= 1 || o->row_major || !plan->product.joins_rows || plan->product.joins_columns) return 0;
-    return !columns_may_meet(plan, &plan->map) ? 0 : wanted < least ? least : wanted < most ? wanted : most;
+    const int64_t most = most_joined_bytes(plan) / (int64_t)plan->request.element_bytes, least = 3;
+    const int64_t wanted = o->count < least ? least : o->count < most ? o->count : most;
+    if (o->count <= 1 || o->row_major || !plan->product.joins_rows || plan->product.joins_columns) return 0;
+    return columns_may_meet(plan, &plan->map) ? spryi_joined_stride(plan, wanted) : 0;
 }
 
 /* Returns the bytes of `elements` in the workspace, rounded up to cache lines. */
@@ -450,12 +458,12 @@ int64_t spryi_most_owned_bytes(const spryi_plan *plan)
 /* Returns a bound on the bytes of the plan's ordering and of the vectors that runs copy. */
 static int64_t most_for_vectors(const spryi_plan *plan)
 {
-    /* LINE: bytes of a row of joined columns. FIXED: bytes of padding. */
-    enum { LINE = 64, FIXED = 512 };
+    enum { FIXED = 512 }; /* bytes of padding */
     const spry_spmv_options *o = &plan->request.options;
     const int64_t lines = spryi_add_bytes(plan->request.x_length, plan->request.y_length);
     const bool is_mapped = o->row_major || plan->map.is_changed || o->row_scaling || o->column_scaling;
-    const int64_t columns = o->count > 1 ? LINE : is_mapped ? (int64_t)plan->request.element_bytes : 0;
+    const int64_t element = (int64_t)plan->request.element_bytes;
+    const int64_t columns = o->count > 1 ? most_joined_bytes(plan) : is_mapped ? element : 0;
     const int64_t order = plan->map.is_changed ? (int64_t)sizeof(int32_t) : 0;
     const int64_t copies = has_copies(plan) ? 2 * (int64_t)plan->request.element_bytes : 0;
     const int64_t copy_of_A = spryi_has_copy(plan) ? spryi_arrays_bytes(&plan->A->a) : 0;

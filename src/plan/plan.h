@@ -246,6 +246,17 @@ static inline bool spryi_changes_y(const spryi_plan_map *map)
     return map->y_from || map->y_scaling;
 }
 
+/*
+ * Returns the elements between the rows of columns that are copied to row-major. On a GPU, rows of more than 8 bytes
+ * begin at multiples of 16 bytes.
+ */
+static inline int64_t spryi_joined_stride(const spryi_plan *plan, int64_t columns)
+{
+    const int64_t bytes = (int64_t)plan->request.element_bytes, whole = 16 / bytes;
+    if (plan->request.device->driver->host_memory || columns * bytes <= 8) return columns;
+    return (columns + whole - 1) / whole * whole;
+}
+
 /* Returns whether a run of one column copies x to the workspace. */
 static inline bool spryi_maps_x(const spryi_plan *plan, const spryi_plan_map *map)
 {

@@ -227,7 +227,8 @@ static bool runs_together(const spryi_plan *plan, const spryi_run_args *args, co
 
 /*
  * Runs column-major vectors, plan->work.joined of them at a time: copies them to row-major, multiplies, and copies
- * back.
+ * back. On a GPU the product also multiplies the columns that pad a row. They have any values, and nothing reads their
+ * results.
  */
 static spry_status run_joined(const spryi_plan *plan, const spryi_run_args *args, const spry_const_vector *x,
                               const spry_const_vector *y, void *into, spry_error *err)
@@ -243,19 +244,21 @@ static spry_status run_joined(const spryi_plan *plan, const spryi_run_args *args
     rows.x_column_stride = rows.y_column_stride = 1;
     for (int64_t pass = 0; pass < passes; pass++) {
         const int64_t c = x->count * pass / passes, columns = x->count * (pass + 1) / passes - c;
+        const int64_t stride = spryi_joined_stride(plan, columns);
         spryi_vector_map map = map_of(plan, args, plan->request.x_length);
         map.to = (char *)args->workspace + plan->work.x_at;
         map.from = (const char *)x->data + c * x->column_stride * size;
-        map.columns = map.to_stride = columns;
+        map.columns = columns;
+        map.to_stride = stride;
         map.to_column_stride = 1;
         map.from_column_stride = x->column_stride;
         if (plan->request.x_length > 0) SPRYI_OK_OR_RETURN(d->ops->map(d, &map, err));
-        rows.columns = rows.x_stride = rows.y_stride = columns;
+        rows.columns = rows.x_stride = rows.y_stride = stride;
         SPRYI_OK_OR_RETURN(plan->product.run(&rows, err));
         map.to = (char *)into + c * y->column_stride * size;
         map.from = rows.y;
         map.to_stride = 1;
-        map.from_stride = columns;
+        map.from_stride = stride;
         map.to_column_stride = y->column_stride;
         map.from_column_stride = 1;
         map.length = plan->request.y_length;

@@ -38,8 +38,8 @@ typedef struct strides {
 } strides;
 
 /*
- * A tile has TILE elements: 2^row_bits rows and 2^column_bits columns. Finds the row and column of element k.
- * Consecutive threads get elements that are consecutive in memory.
+ * Finds the row and column of element k of a tile of TILE elements: 2^row_bits rows and 2^column_bits columns.
+ * Consecutive k are consecutive in memory.
  */
 static __device__ __forceinline__ void place_of(int k, int row_bits, int column_bits, bool by_columns, int *row,
                                                 int *column)
@@ -52,7 +52,7 @@ template <typename V> static __global__ void __launch_bounds__(THREADS)
     columns_kernel(V *to, const V *__restrict__ from, int64_t length, int64_t columns, int column_bits, strides to_at,
                    strides from_at, scalar<V> beta)
 {
-    __shared__ V tile[TILE + TILE_COLUMNS]; /* column by column, with a gap after each */
+    __shared__ V tile[TILE + TILE_COLUMNS]; /* column-major, with one unused element after each column */
     const int row_bits = TILE_BITS - column_bits, pitch = (1 << row_bits) + 1;
     const int64_t i = (int64_t)blockIdx.x << row_bits, c = (int64_t)blockIdx.y << column_bits;
     V own[EACH];
@@ -78,7 +78,10 @@ template <typename V> static __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/* Copies multiple vectors. A tile has as many columns as there are, rounded up to 2^n, or TILE_COLUMNS. */
+/*
+ * Copies multiple vectors. The number of columns of a tile is the number of vectors rounded up to a power of two, at
+ * most TILE_COLUMNS.
+ */
 template <typename V>
 static void start_columns(int device, const spryi_vector_map *m, strides to_at, strides from_at, scalar<V> beta)
 {

@@ -67,7 +67,7 @@
 enum {
     SPRYI_PACKED_LANES = 32,
     SPRYI_PACKED_GROUP = 1024,      /* most rows of a group, see spryi_packed_group_rows */
-    SPRYI_PACKED_COLUMN_MAJOR = 3,  /* most column-major vectors that a GPU reads in place, with blocks and indices */
+    SPRYI_PACKED_MOST_IN_PLACE = 3, /* most column-major vectors that a GPU reads in place, if blocks have indices */
     SPRYI_PACKED_MOST_BLOCK = 5,    /* largest b; blocks of 6 are stored as blocks of 3, blocks of 8 as blocks of 4 */
     SPRYI_PACKED_MOST_WIDTH = 254,  /* most entries of a lane */
     SPRYI_PACKED_LONG_ROW = 255,    /* stored instead of the length if the row is in long_rows */

@@ -282,7 +282,7 @@ static __device__ __forceinline__ void prefetch_slice(const spryi_packed &s, con
         prefetch(s.indices + (int64_t)slice.indices * SPRYI_PACKED_INDEX_UNIT, min(slots * 2, (int)MOST_AHEAD));
 }
 
-/* shares: number of warps of a slice and a set of vectors. */
+/* shares: number of warps that share one slice and one set of vectors. */
 template <typename S, typename V, int B, typename SHAPE>
 static __global__ void __launch_bounds__(COLUMNS_THREADS, columns_flight<SHAPE, V, B>::blocks)
     packed_columns(const __grid_constant__ spryi_packed s, const __grid_constant__ many_columns<V> m, int shares,
@@ -325,9 +325,9 @@ template <typename SHAPE, typename V> static void deal_columns(many_columns<V> *
 }
 
 /*
- * Returns the number of warps of a slice and a set of vectors, at most m.lanes. More warps read the slice's values more
- * often. If the matrix has few slices, they are up to 1.6 times as fast, but not in f32 with blocks. Measured on an
- * H200.
+ * Returns the number of warps that share a slice and a set of vectors, at most m.lanes. More warps read the slice's
+ * values more often. If there are few slices, m.lanes warps are up to 1.6 times as fast, except in f32 with blocks.
+ * Measured on an H200.
  */
 template <int B, typename V> static int shares_of(const spryi_packed *s, const many_columns<V> &m)
 {

@@ -214,15 +214,15 @@ static const char *why_not(const spryi_product *p)
 }
 
 /*
- * On a GPU long rows are read once for each vector, and column-major vectors are read in place by the rules of
- * packed_slices_cuda.cu.
+ * On a GPU, long rows are read once for each vector. Whether column-major vectors are read in place is estimated as in
+ * reads_column_major (packed_slices_cuda.cu).
  */
 static spryi_vectors_way limit_way(const spryi_product *p)
 {
     const spryi_packed_guess *g = p->guess;
     if (!p->on_gpu) return SPRYI_ANY_LAYOUT;
     if (p->features->lengths.longest > SPRYI_PACKED_MOST_WIDTH * (double)g->block) return SPRYI_ONE_BY_ONE;
-    const bool in_place = g->block > 1 ? p->columns <= SPRYI_PACKED_COLUMN_MAJOR || g->strided >= 0.5
+    const bool in_place = g->block > 1 ? p->columns <= SPRYI_PACKED_MOST_IN_PLACE || g->strided >= 0.5
                                        : g->unmarked >= 0.99;
     return in_place ? SPRYI_ANY_LAYOUT : SPRYI_ROW_MAJOR;
 }
@@ -242,8 +242,8 @@ static double later_vector(const spryi_product *p)
 
 static spryi_vectors_rates vectors_rates(const spryi_product *p)
 {
-    static const double INDEXED = 1.75; /* 1e-6 us per entry of a slice with indices */
-    static const double X = 1.8e7, X_INDEXED = 1.3e7;
+    static const double INDEXED = 1.75;               /* 1e-6 us per entry of a slice with indices */
+    static const double X = 1.8e7, X_INDEXED = 1.3e7; /* as `x`, for slices without and with an index per entry */
     const spryi_packed_guess *g = p->guess;
     spryi_vectors_rates r = {.matrix = 0.68, .row = 10.7, .vectors = 0.97, .sector = 7.5, .odd = 1.5};
     r.x = 1 / (g->unmarked / X + (1 - g->unmarked) / X_INDEXED);
