@@ -44,10 +44,12 @@ static inline bool spryi_number_set_is_full(const spryi_number_set *set)
 static inline bool spryi_number_set_add(spryi_number_set *set, int64_t number)
 {
     const uint64_t own = set->mark << SPRYI_SET_MARK_SHIFT | (uint64_t)number, last = (UINT64_C(1) << set->bits) - 1;
-    uint64_t at = (uint64_t)number * 0x9E3779B97F4A7C15u >> (64 - set->bits);
-    while (set->slots[at] >> SPRYI_SET_MARK_SHIFT == set->mark && set->slots[at] != own) at = (at + 1) & last;
-    if (set->slots[at] == own || spryi_number_set_is_full(set)) return false;
-    set->slots[at] = own;
+    uint64_t *const slots = set->slots;
+    uint64_t at = (uint64_t)number * 0x9E3779B97F4A7C15u >> (64 - set->bits), there;
+    for (; (there = slots[at]) >> SPRYI_SET_MARK_SHIFT == set->mark; at = (at + 1) & last)
+        if (there == own) return false;
+    if (spryi_number_set_is_full(set)) return false;
+    slots[at] = own;
     set->count++;
     return true;
 }

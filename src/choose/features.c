@@ -230,19 +230,25 @@ typedef struct sector_sums {
     double entries, slots, warps, near, far;
 } sector_sums;
 
-/* A sample: the entries of rows first .. end - 1 of csr that precede entry `last`. A sector has per_sector elements. */
+/* A sample: the entries of rows first .. end - 1 of csr that precede entry `last`. */
 typedef struct place {
     const spry_arrays *csr;
-    int64_t first, end, last, per_sector;
+    int64_t first, end, last;
+    int sector_bits; /* a sector has 2^sector_bits elements */
 } place;
 
-static place place_at(const spry_arrays *csr, int64_t first, int64_t most, int64_t per_sector)
+static int64_t sector_of(const place *p, int64_t k)
+{
+    return spryi_minor_of(p->csr, k) >> p->sector_bits;
+}
+
+static place place_at(const spry_arrays *csr, int64_t first, int64_t most, int sector_bits)
 {
     int64_t end = first + NEAR_ROWS < csr->rows ? first + NEAR_ROWS : csr->rows;
     const int64_t begin = spryi_offset_of(csr, first);
     while (end > first + 1 && spryi_offset_of(csr, end) - begin > most) end--;
     const int64_t all = spryi_offset_of(csr, end);
-    return (place){csr, first, end, all - begin > most ? begin + most : all, per_sector};
+    return (place){csr, first, end, all - begin > most ? begin + most : all, sector_bits};
 }
 
 static void add_near(sector_sums *sums, spryi_number_set *set, const place *p)
@@ -252,9 +258,9 @@ static void add_near(sector_sums *sums, spryi_number_set *set, const place *p)
     const double to_column = (double)p->csr->columns / (double)p->csr->rows;
     spryi_number_set_empty(set);
     for (int64_t i = p->first; i < p->end; i++) {
-        const int64_t middle = (int64_t)((double)i * to_column) / p->per_sector, end = spryi_offset_of(p->csr, i + 1);
+        const int64_t middle = (int64_t)((double)i * to_column) >> p->sector_bits, end = spryi_offset_of(p->csr, i + 1);
         for (int64_t k = spryi_offset_of(p->csr, i); k < end && k < p->last; k++) {
-            const int64_t sector = spryi_minor_of(p->csr, k) / p->per_sector;
+            const int64_t sector = sector_of(p, k);
             if (!spryi_number_set_add(set, sector)) continue;
             sums->near++;
             sums->far += sector > middle + far || sector < middle - far;
@@ -267,50 +273,61 @@ static void add_warps(sector_sums *sums, spryi_number_set *set, const place *p)
     const int64_t begin = spryi_offset_of(p->csr, p->first);
     for (int64_t k = begin; k < p->last; k++) {
         if ((k - begin) % LANES == 0) spryi_number_set_empty(set);
-        sums->warps += spryi_number_set_add(set, spryi_minor_of(p->csr, k) / p->per_sector);
+        sums->warps += spryi_number_set_add(set, sector_of(p, k));
     }
 }
 
+/* The n-th entries of the rows of a slice are a slot. Rows that have no further entries leave the list. */
 static void add_slot_sectors(sector_sums *sums, spryi_number_set *set, const place *p)
 {
     for (int64_t slice = p->first; slice < p->end; slice += LANES) {
         const int64_t rows = slice + LANES < p->end ? slice + LANES : p->end;
-        int64_t left = rows - slice;
-        for (int64_t n = 0; left > 0; n++) {
-            left = 0;
+        int64_t next[LANES], end[LANES];
+        int left = 0;
+        for (int64_t i = slice; i < rows; i++) {
+            const int64_t row_end = spryi_offset_of(p->csr, i + 1);
+            next[left] = spryi_offset_of(p->csr, i);
+            end[left] = row_end < p->last ? row_end : p->last;
+            left += next[left] < end[left];
+        }
+        while (left > 0) {
+            int kept = 0;
             spryi_number_set_empty(set);
-            for (int64_t i = slice; i < rows; i++) {
-                const int64_t k = spryi_offset_of(p->csr, i) + n;
-                if (k >= spryi_offset_of(p->csr, i + 1) || k >= p->last) continue;
-                sums->slots += spryi_number_set_add(set, spryi_minor_of(p->csr, k) / p->per_sector);
-                left++;
+            for (int n = 0; n < left; n++) {
+                sums->slots += spryi_number_set_add(set, sector_of(p, next[n]));
+                next[kept] = next[n] + 1;
+                end[kept] = end[n];
+                kept += next[kept] < end[kept];
             }
+            left = kept;
         }
     }
 }
 
-static spry_status find_sectors(spryi_features *f, spryi_number_set *set, spryi_column_reader *reader, bool on_gpu,
-                                spry_error *err)
+/* few: a set with room for LANES sectors, which remains in the first-level cache. */
+static spry_status find_sectors(spryi_features *f, spryi_number_set *set, spryi_number_set *few,
+                                spryi_column_reader *reader, bool on_gpu, spry_error *err)
 {
     const spry_arrays *csr = reader->csr;
     const sample_sizes *sizes = sizes_of(f->effort);
     const int64_t groups = (csr->rows + NEAR_ROWS - 1) / NEAR_ROWS;
     const double most = (double)sizes->entries / (NEAR_ROWS * fmax(f->lengths.mean, 1));
     const double wanted = fmin(fmax(most, (double)sizes->least_places), (double)sizes->places);
-    const int64_t places = (int64_t)fmin(wanted, (double)groups), per_sector = SECTOR / f->number_bytes;
+    const int64_t places = (int64_t)fmin(wanted, (double)groups);
+    const int sector_bits = __builtin_ctz((unsigned)(SECTOR / f->number_bytes));
     sector_sums sums = {0};
     const int64_t range = reader->count;
     for (int64_t p = 0; p < places; p++) {
-        const place at = place_at(csr, groups * p / places * NEAR_ROWS, sizes->most_entries, per_sector);
+        const place at = place_at(csr, groups * p / places * NEAR_ROWS, sizes->most_entries, sector_bits);
         (void)spryi_want_entries(reader, spryi_offset_of(csr, at.first), at.last);
     }
     SPRYI_OK_OR_RETURN(spryi_fetch_wanted(reader, err));
     for (int64_t p = 0; p < places; p++) {
         const spry_arrays view = spryi_range_at(reader, range + p);
-        const place at = place_at(&view, groups * p / places * NEAR_ROWS, sizes->most_entries, per_sector);
+        const place at = place_at(&view, groups * p / places * NEAR_ROWS, sizes->most_entries, sector_bits);
         add_near(&sums, set, &at);
-        if (on_gpu) add_warps(&sums, set, &at);
-        add_slot_sectors(&sums, set, &at);
+        if (on_gpu) add_warps(&sums, few, &at);
+        add_slot_sectors(&sums, few, &at);
         sums.entries += (double)(at.last - spryi_offset_of(csr, at.first));
     }
     const double entries = sums.entries > 0 ? sums.entries : 1;
@@ -399,18 +416,22 @@ typedef struct inspection_job {
     const spryi_inspection *inspection;
 } inspection_job;
 
-static spry_status make_set(spryi_number_set *set, const inspection_job *l, spry_error *err)
+static spry_status make_set(spryi_number_set *set, int bits, const inspection_job *l, spry_error *err)
 {
-    return spryi_number_set_make(l->context, set, sizes_of(l->inspection->effort)->set_bits, "a sample of columns",
-                                 err);
+    return spryi_number_set_make(l->context, set, bits, "a sample of columns", err);
 }
 
 static spry_status inspect_sectors(const inspection_job *l, spryi_column_reader *reader, spry_error *err)
 {
-    spryi_number_set set;
-    SPRYI_OK_OR_RETURN(make_set(&set, l, err));
-    const spry_status status = find_sectors(l->f, &set, reader, l->inspection->on_gpu, err);
+    enum { FEW_BITS = 7 };
+    spryi_number_set set = {0}, few = {0};
+    spry_status status = SPRY_OK;
+    SPRYI_TRY(make_set(&set, sizes_of(l->inspection->effort)->set_bits, l, err));
+    SPRYI_TRY(make_set(&few, FEW_BITS, l, err));
+    status = find_sectors(l->f, &set, &few, reader, l->inspection->on_gpu, err);
+done:
     spryi_release(l->context, set.slots);
+    spryi_release(l->context, few.slots);
     return status;
 }
 
@@ -418,7 +439,7 @@ static spry_status inspect_tiles(const inspection_job *l, spryi_column_reader *r
 {
     spryi_number_set set;
     if (!l->inspection->on_gpu) return SPRY_OK;
-    SPRYI_OK_OR_RETURN(make_set(&set, l, err));
+    SPRYI_OK_OR_RETURN(make_set(&set, sizes_of(l->inspection->effort)->set_bits, l, err));
     const spry_status status = find_scattered(l->f, &set, reader, err);
     spryi_release(l->context, set.slots);
     return status;

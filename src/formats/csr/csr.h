@@ -187,7 +187,7 @@ typedef struct spryi_csr_chunks {
 
 /* Minimum numbers of expected products for which the plan finds runs and spans. */
 enum {
-    SPRYI_CSR_CALLS_FOR_RUNS = 3, /* finding runs takes half the time of a product */
+    SPRYI_CSR_CALLS_FOR_RUNS = 3, /* see also runs_pay in csr_format.c */
     /* finding spans takes the time of two to four products; spans save 20 to 50 % of each product's time */
     SPRYI_CSR_CALLS_FOR_SPANS = 16,
 };
