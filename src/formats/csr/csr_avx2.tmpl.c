@@ -10,13 +10,19 @@ static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
 
 #if SPRY_FIRST_J
 
-/* Writes y of rows i .. i + count - 1, count <= LANES. Lane l of `sums` is the sum of row i + l. */
+/*
+ * Writes y of rows i .. i + count - 1, count <= LANES. Lane l of `sums` is the sum of row i + l. Stores are not masked,
+ * because masked stores are slow on some processors.
+ */
 static inline void SPRY_FNJ(put)(const spryi_csr_job *job, int64_t i, int count, VEC sums)
 {
     SPRY_V *y = (SPRY_V *)job->y + i;
     VEC result = MUL(SET1(SPRY_SCALAR(job->alpha)), sums);
     if (SPRY_SCALAR(job->beta) != 0) result = ADD(result, MUL(SET1(SPRY_SCALAR(job->beta)), MASK_LOAD(y, count)));
-    MASK_STORE(y, count, result);
+    if (count == LANES)
+        STORE(y, result);
+    else
+        spryi_panel_copy(y, &result, (size_t)count * sizeof *y, 0);
 }
 
 /*
@@ -52,7 +58,10 @@ static void SPRY_FNJ(strided)(const spryi_csr_job *job, int64_t begin, int64_t e
         for (int64_t j = 0; j < length; j += LANES) {
             VEC v[LANES];
             int columns = length - j < LANES ? (int)(length - j) : LANES;
-            for (int r = 0; r < LANES; r++) v[r] = r < rows ? MASK_LOAD(Ax + r * length + j, columns) : ZERO();
+            for (int r = 0; r < LANES; r++) {
+                const SPRY_V *row = Ax + r * length + j;
+                v[r] = r >= rows ? ZERO() : columns == LANES ? LOAD(row) : MASK_LOAD(row, columns);
+            }
             TRANSPOSE(v);
             for (int c = 0; c < LANES; c++)
                 if (c < columns)
@@ -95,7 +104,7 @@ static void SPRY_FNJ(piece)(const spryi_csr_job *job, const spryi_csr_block *pie
 {
     SPRY_V rest, lanes[LANES];
     VEC sum = SPRY_FNJ(row)(job->values, job->columns, job->x, piece->begin, piece->end, &rest);
-    MASK_STORE(lanes, LANES, sum);
+    STORE(lanes, sum);
     double total = (double)rest;
     for (int r = 0; r < LANES; r++) total += (double)lanes[r];
     job->sums[piece->piece] = total;
