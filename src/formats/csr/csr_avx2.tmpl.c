@@ -11,8 +11,8 @@ static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
 #if SPRY_FIRST_J
 
 /*
- * Writes y of rows i .. i + count - 1, count <= LANES. Lane l of `sums` is the sum of row i + l. Stores are not masked,
- * because masked stores are slow on some processors.
+ * Writes y of rows i .. i + count - 1, count <= LANES. Lane l of `sums` is the sum of row i + l. Whole registers are
+ * stored without a mask, because masked stores are slow on some processors.
  */
 static inline void SPRY_FNJ(put)(const spryi_csr_job *job, int64_t i, int count, VEC sums)
 {
@@ -22,7 +22,7 @@ static inline void SPRY_FNJ(put)(const spryi_csr_job *job, int64_t i, int count,
     if (count == LANES)
         STORE(y, result);
     else
-        spryi_panel_copy(y, &result, (size_t)count * sizeof *y, 0);
+        MASK_STORE(y, count, result);
 }
 
 /*

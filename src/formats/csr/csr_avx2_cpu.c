@@ -75,6 +75,7 @@ typedef __m128 four_f32;
 #define STORE(p, v) SPRYI_MM256(storeu)(p, v)
 #define STREAM(p, v) SPRYI_MM256(stream)(p, v)
 #define MASK_LOAD(p, count) SPRYI_MM256(maskload)(p, SPRYI_TYPED(spryi_first_lanes)(count))
+#define MASK_STORE(p, count, v) SPRYI_MM256(maskstore)(p, SPRYI_TYPED(spryi_first_lanes)(count), v)
 #define FMA(a, b, c) SPRYI_MM256(fmadd)(a, b, c)
 #define MUL(a, b) SPRYI_MM256(mul)(a, b)
 #define ADD(a, b) SPRYI_MM256(add)(a, b)
