@@ -377,26 +377,28 @@ bool spryi_takes_columns(const spryi_plan *plan, const spryi_plan_map *map, bool
     return takes && columns_may_meet(plan, map);
 }
 
-/* Returns the most bytes of a row of columns that are copied to row-major together. */
-static int64_t most_joined_bytes(const spryi_plan *plan)
+/*
+ * Returns the number of columns that are copied to row-major together, if the plan copies: as many as the plan's
+ * `count`, but at most 64 bytes per row on a CPU, and 256 on a GPU. With room for three columns, any number of columns
+ * above one splits into passes of at least two columns. In a pass of a single column, results would have other bits.
+ */
+static int64_t joined_columns(const spryi_plan *plan)
 {
-    enum { CPU = 64, GPU = 256 };
-    return plan->request.device->driver->host_memory ? CPU : GPU;
+    enum { LEAST = 3, CPU = 64, GPU = 256 };
+    const int64_t bytes = plan->request.device->driver->host_memory ? CPU : GPU, count = plan->request.options.count;
+    const int64_t most = bytes / (int64_t)plan->request.element_bytes;
+    return spryi_joined_stride(plan, count < LEAST ? LEAST : count < most ? count : most);
 }
 
 /*
- * Returns the number of columns that are copied to row-major together, for kernels that need row-major vectors. The
- * copies pass over x twice and over y three times, but the matrix is then not read once per column. With room for three
- * columns, any number of columns above one splits into passes of at least two columns. In a pass of a single column,
- * results would have other bits.
+ * Returns joined_columns if the kernel needs row-major vectors, else 0. The copies pass over x twice and over y three
+ * times, but the matrix is then not read once per column.
  */
 static int64_t columns_to_join(const spryi_plan *plan)
 {
     const spry_spmv_options *o = &plan->request.options;
-    const int64_t most = most_joined_bytes(plan) / (int64_t)plan->request.element_bytes, least = 3;
-    const int64_t wanted = o->count < least ? least : o->count < most ? o->count : most;
     if (o->count <= 1 || o->row_major || !plan->product.joins_rows || plan->product.joins_columns) return 0;
-    return columns_may_meet(plan, &plan->map) ? spryi_joined_stride(plan, wanted) : 0;
+    return columns_may_meet(plan, &plan->map) ? joined_columns(plan) : 0;
 }
 
 /* Returns the bytes of `elements` in the workspace, rounded up to cache lines. */
@@ -463,9 +465,9 @@ static int64_t most_for_vectors(const spryi_plan *plan)
     const int64_t lines = spryi_add_bytes(plan->request.x_length, plan->request.y_length);
     const bool is_mapped = o->row_major || plan->map.is_changed || o->row_scaling || o->column_scaling;
     const int64_t element = (int64_t)plan->request.element_bytes;
-    const int64_t columns = o->count > 1 ? most_joined_bytes(plan) : is_mapped ? element : 0;
+    const int64_t columns = o->count > 1 ? joined_columns(plan) * element : is_mapped ? element : 0;
     const int64_t order = plan->map.is_changed ? (int64_t)sizeof(int32_t) : 0;
-    const int64_t copies = has_copies(plan) ? 2 * (int64_t)plan->request.element_bytes : 0;
+    const int64_t copies = has_copies(plan) ? 2 * element : 0;
     const int64_t copy_of_A = spryi_has_copy(plan) ? spryi_arrays_bytes(&plan->A->a) : 0;
     if (lines > INT64_MAX / 1024) return INT64_MAX;
     return spryi_add_bytes(FIXED + lines * (columns + copies + order), copy_of_A);

@@ -570,10 +570,10 @@ static bool wants_spans(const spry_context *context, const spryi_build_request *
 
 /*
  * Returns whether `calls` products (0: many) save the time of finding runs. repeated: share of the entries in rows that
- * repeat or shift the previous row's columns. Measured on one thread of a Zen 3, in products: finding runs takes 1.2
- * with 5 entries per row (grid5), 1 with 7 (grid7), 0.5 with 27 (grid27) and 0.4 with 71 (fem3). A product with runs
- * then takes 0.8 to 0.9, 0.8 to 0.95, 0.6 and 0.6 of the time. If less than half of the rows are in runs (G3_circuit,
- * cnr-2000), it is not faster.
+ * repeat or shift the previous row's columns. Measured on one thread of a Zen 3: finding runs takes as long as 1.2
+ * products of grid5, 1 of grid7, 0.5 of grid27 and 0.4 of fem3. A product with runs takes 0.8 to 0.95 of the time on
+ * grid5 and grid7, and 0.6 on grid27 and fem3. It is not faster on G3_circuit and cnr-2000, where less than half of the
+ * rows are in runs.
  */
 static bool runs_pay(const spry_arrays *a, double repeated, int64_t calls)
 {

@@ -246,12 +246,12 @@ static spryi_vectors_rates vectors_rates(const spryi_product *p)
     static const double X = 1.8e7, X_INDEXED = 1.3e7; /* as `x`, for slices without and with an index per entry */
     const spryi_packed_guess *g = p->guess;
     spryi_vectors_rates r = {.matrix = 0.68, .row = 10.7, .vectors = 0.97, .sector = 7.5, .odd = 1.5};
-    r.x = 1 / (g->unmarked / X + (1 - g->unmarked) / X_INDEXED);
     r.step = SPRYI_VECTORS_STEP_US;
     if (g->block > 1) {
         r.x = 2.9e7;
         r.odd = 2.3;
     } else {
+        r.x = 1 / (g->unmarked / X + (1 - g->unmarked) / X_INDEXED);
         r.entry = INDEXED * (1 - g->unmarked);
     }
     return r;
