@@ -85,6 +85,14 @@ if(SPRY_HAVE_CUDA)
          "#define SPRY_INSTANCES ${instances}\n#include \"formats/packed/packed_module_cuda.cu\"\n")
     list(APPEND spry_cuda_sources ${source})
   endforeach()
+  # The second modules of these sources: see SPRY_CUDA_SELDOM.
+  foreach(kernel IN ITEMS bsr/bsr_blocks csr/csr_merge sell/sell_chunks windowed/windowed_staged)
+    set(source ${spry_generated}/formats/${kernel}_seldom_cuda.cu)
+    file(CONFIGURE OUTPUT ${source} CONTENT
+         "#define SPRY_SELDOM_MODULE\n#include \"formats/${kernel}_cuda.cu\"\n")
+    set_source_files_properties(${source} PROPERTIES COMPILE_FLAGS "-Xcompiler=-Wno-unused -diag-suppress=177")
+    list(APPEND spry_cuda_sources ${source})
+  endforeach()
   # MODULE: loaded at run time, never linked. It has its own copy of the sources shared with libspry.
   list(TRANSFORM spry_cuda_shared PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/src/ OUTPUT_VARIABLE spry_cuda_own)
   add_library(spry_cuda MODULE ${spry_cuda_sources} ${spry_cuda_own})
@@ -104,15 +112,15 @@ if(SPRY_HAVE_CUDA)
     list(APPEND spry_cuda_options -lineinfo)
   endif()
   # Compressed code has a sixth of the size, but decompressing a module adds 1 to 2 ms to its first product. So packages
-  # for many GPUs are compressed completely. For one GPU only some modules are compressed: narrow values,
+  # for many GPUs are compressed completely. For one GPU only PTX and some modules are compressed: narrow values,
   # patterns, multi-vector products, blocks of 4 and 5, slower kernels of csr, csr-k formats, the sort kernel of
   # sparse products, block Jacobi, and the ordering of windowed.
   set(packaged $<STREQUAL:${SPRY_CUDA_ARCHITECTURES},dist>)
   set(spry_cuda_seldom ${spry_cuda_sources})
-  list(FILTER spry_cuda_seldom INCLUDE REGEX "/study/|_mixed_cuda|_table_cuda|_pattern_cuda|_columns_|/csr_panel_cuda|\
+  list(FILTER spry_cuda_seldom INCLUDE REGEX "/study/|_mixed_cuda|_seldom_cuda|_table_cuda|_pattern_cuda|_columns_|/csr_panel_cuda|\
 /packed_blocks[45]_|/csr_adaptive_cuda|/csrk/|/spgemm/kernels/cuda/sort_cuda|/cg_blocks|/windowed_order")
   if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
-    set_source_files_properties(${spry_cuda_sources} PROPERTIES COMPILE_OPTIONS -compress-mode=$<IF:${packaged},size,none>)
+    set_source_files_properties(${spry_cuda_sources} PROPERTIES COMPILE_OPTIONS -compress-mode=$<IF:${packaged},size,default>)
     if(NOT SPRY_CUDA_BRIEFLY)
       set_source_files_properties(${spry_cuda_seldom} PROPERTIES COMPILE_OPTIONS -compress-mode=size)
     endif()

@@ -310,6 +310,16 @@ template <typename KERNEL> static inline cudaError_t allow_shared_memory(KERNEL 
         SPRYI_PLAIN_ROWS(SPRY_CUDA_ROW, run)                                                                           \
     }
 
+/*
+ * A source with SPRY_CUDA_SELDOM has a second module (cmake/SpryCuda.cmake), compiled with SPRY_SELDOM_MODULE, for
+ * instances that are seldom used. A GPU loads a module when one of its kernels is first launched.
+ */
+#ifdef SPRY_SELDOM_MODULE
+#define SPRY_CUDA_SELDOM
+#else
+#define SPRY_CUDA_SELDOM extern
+#endif
+
 /* The run table of a template `run<S, V, P, J>` with stored and vector type, including mixed types. */
 #define SPRY_CUDA_MIXED_ROW(tag, s, v, c, run)                                                                         \
     {run<spryi_##s, spryi_##v, int32_t, int32_t>, run<spryi_##s, spryi_##v, int64_t, int32_t>, NULL},

@@ -181,6 +181,17 @@ template <typename S, typename V> struct blocks_launch {
     }
 };
 
+template <typename S, typename V> void spry_cuda_bsr_launch(const spryi_run_args *args)
+{
+    const bsr_view s = view_of((const spryi_bsr *)args->storage);
+    typedef blocks_launch<S, V> launch;
+    SPRY_BSR_DISPATCH(s.block, launch::template of, s, (const bsr_splits *)args->auxiliary, args);
+}
+#define INSTANCE(tag, s, v, c, unused)                                                                                 \
+    SPRY_CUDA_SELDOM template void spry_cuda_bsr_launch<spryi_##s, spryi_##v>(const spryi_run_args *);
+SPRYI_MIXED_ROWS(INSTANCE, 0)
+#ifndef SPRY_SELDOM_MODULE
+
 template <typename S, typename V, typename P, typename J>
 static spry_status run(const spryi_run_args *args, spry_error *err)
 {
@@ -190,8 +201,7 @@ static spry_status run(const spryi_run_args *args, spry_error *err)
         spry_cuda_bsr_columns<S, V>(args);
         return launched(err, "bsr_blocks_cuda: multiple vectors");
     }
-    typedef blocks_launch<S, V> launch;
-    SPRY_BSR_DISPATCH(s.block, launch::template of, s, (const bsr_splits *)args->auxiliary, args);
+    spry_cuda_bsr_launch<S, V>(args);
     return launched(err, "bsr_blocks_cuda");
 }
 
@@ -200,3 +210,4 @@ static const spryi_run_table runs = SPRY_CUDA_MIXED_TABLE(run);
 const spryi_kernel_functions spry_cuda_bsr_blocks =
     {"bsr_blocks_cuda",     &runs,           NULL, spry_cuda_bsr_prepare,
      spry_cuda_bsr_discard, workspace_bytes, NULL, SPRYI_OP_SPMV};
+#endif

@@ -457,7 +457,7 @@ static spry_status launch(const spryi_run_args *args, spry_error *err)
 }
 
 template <typename S, typename V, typename P, typename J>
-static spry_status run(const spryi_run_args *args, spry_error *err)
+spry_status spry_cuda_csr_merge_run(const spryi_run_args *args, spry_error *err)
 {
     const merge_splits *s = (const merge_splits *)args->auxiliary;
     if (((const spryi_csr *)args->storage)->a.rows == 0) return SPRY_OK;
@@ -465,8 +465,16 @@ static spry_status run(const spryi_run_args *args, spry_error *err)
     if (s->kind == FEW) return launch<FEW, S, V, P, J>(args, err);
     return s->kind == MANY ? launch<MANY, S, V, P, J>(args, err) : launch<NEARLY_ALL, S, V, P, J>(args, err);
 }
+#define INSTANCE(tag, s, v, c, P)                                                                                      \
+    SPRY_CUDA_SELDOM template spry_status spry_cuda_csr_merge_run<spryi_##s, spryi_##v, P, int32_t>(                   \
+        const spryi_run_args *, spry_error *);
+SPRYI_MIXED_ROWS(INSTANCE, int32_t)
+SPRYI_MIXED_ROWS(INSTANCE, int64_t)
+SPRYI_PLAIN_ROWS(INSTANCE, int64_t)
+#ifndef SPRY_SELDOM_MODULE
 
-static const spryi_run_table runs = SPRY_CUDA_MIXED_TABLE(run);
+static const spryi_run_table runs = SPRY_CUDA_MIXED_TABLE(spry_cuda_csr_merge_run);
 
 const spryi_kernel_functions spry_cuda_csr_merge = {"csr_merge_cuda", &runs,           NULL, prepare,
                                                     discard,          workspace_bytes, NULL, SPRYI_OP_SPMV};
+#endif

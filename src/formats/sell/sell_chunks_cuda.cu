@@ -326,45 +326,47 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
     return SPRY_OK;
 }
 
-template <typename S, typename V, int U, int BLOCK> static void launch_lanes(const spryi_run_args *args)
+template <typename S, typename V, int U, int BLOCK, bool ONES> static void launch_lanes(const spryi_run_args *args)
 {
     const spryi_sell *s = (const spryi_sell *)args->storage;
     const sell_auxiliary *prepared = (const sell_auxiliary *)args->auxiliary;
     const int64_t blocks = ceil_div(s->a.rows, BLOCK);
-    const bool ones = s->a.value_type == SPRY_PATTERN;
-    launch_early(args, ones ? sell_lanes<S, V, U, BLOCK, true> : sell_lanes<S, V, U, BLOCK, false>, blocks, BLOCK, 0,
-                 *s, prepared->chunks, prepared->table, ones ? NULL : (const S *)s->values, (const V *)args->x,
-                 (V *)args->y, SPRY_ALPHA(V, args), SPRY_BETA(V, args));
+    launch_early(args, sell_lanes<S, V, U, BLOCK, ONES>, blocks, BLOCK, 0, *s, prepared->chunks, prepared->table,
+                 ONES ? NULL : (const S *)s->values, (const V *)args->x, (V *)args->y, SPRY_ALPHA(V, args),
+                 SPRY_BETA(V, args));
 }
+
+/* Multiplies one vector. */
+template <typename S, typename V, typename J, bool ONES> void spry_cuda_sell_launch(const spryi_run_args *args)
+{
+    const spryi_sell *s = (const spryi_sell *)args->storage;
+    const sell_auxiliary *prepared = (const sell_auxiliary *)args->auxiliary;
+    const int64_t blocks = ceil_div(s->a.rows, THREADS);
+    if (s->c != LANES)
+        sell_chunks<S, V, J><<<(unsigned)blocks, THREADS, 0, stream_of(args)>>>(
+            *s, (const J *)s->columns, ONES ? NULL : (const S *)s->values, prepared->steps, (const V *)args->x,
+            (V *)args->y, SPRY_ALPHA(V, args), SPRY_BETA(V, args));
+    else if (s->slots > WIDE * LANES * s->chunk_count)
+        launch_lanes<S, V, 8, 128, ONES>(args);
+    else
+        launch_lanes<S, V, 4, 256, ONES>(args);
+}
+#define INSTANCE(tag, s, v, c, ones)                                                                                   \
+    SPRY_CUDA_SELDOM template void spry_cuda_sell_launch<spryi_##s, spryi_##v, int32_t, ones>(const spryi_run_args *);
+SPRYI_MIXED_ROWS(INSTANCE, false)
+SPRYI_PLAIN_ROWS(INSTANCE, true)
+#ifndef SPRY_SELDOM_MODULE
 
 template <typename S, typename V, typename P, typename J>
 static spry_status run(const spryi_run_args *args, spry_error *err)
 {
     const spryi_sell *s = (const spryi_sell *)args->storage;
-    const S *values = s->a.value_type == SPRY_PATTERN ? NULL : (const S *)s->values;
+    const bool ones = s->a.value_type == SPRY_PATTERN;
     if (s->a.rows == 0) return SPRY_OK;
-    if (args->columns > 1) {
-        if (s->a.value_type == SPRY_PATTERN)
-            spry_cuda_sell_columns<V, V>(args);
-        else
-            spry_cuda_sell_columns<S, V>(args);
-        return launched(err, "sell_chunks_cuda: multiple vectors");
-    }
-    if (s->c == LANES) {
-        if (s->slots > WIDE * LANES * s->chunk_count)
-            launch_lanes<S, V, 8, 128>(args);
-        else
-            launch_lanes<S, V, 4, 256>(args);
-        return launched(err, "sell_chunks_cuda");
-    }
-    sell_chunks<S, V, J>
-        <<<(unsigned)ceil_div(s->a.rows, THREADS), THREADS, 0, stream_of(args)>>>(*s, (const J *)s->columns, values,
-                                                                                  ((const sell_auxiliary *)
-                                                                                       args->auxiliary)
-                                                                                      ->steps,
-                                                                                  (const V *)args->x, (V *)args->y,
-                                                                                  SPRY_ALPHA(V, args),
-                                                                                  SPRY_BETA(V, args));
+    if (args->columns > 1)
+        ones ? spry_cuda_sell_columns<V, V>(args) : spry_cuda_sell_columns<S, V>(args);
+    else
+        ones ? spry_cuda_sell_launch<V, V, J, true>(args) : spry_cuda_sell_launch<S, V, J, false>(args);
     return launched(err, "sell_chunks_cuda");
 }
 
@@ -372,3 +374,4 @@ static const spryi_run_table runs = SPRY_CUDA_MIXED_TABLE(run);
 
 const spryi_kernel_functions spry_cuda_sell_chunks = {"sell_chunks_cuda", &runs, NULL, prepare, discard, NULL, NULL,
                                                       SPRYI_OP_SPMV};
+#endif

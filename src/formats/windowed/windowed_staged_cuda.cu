@@ -669,7 +669,7 @@ template <typename S, typename V, int C, bool ONES> static cudaError_t launch_wi
     return cudaSuccess;
 }
 
-template <typename S, typename V, bool ONES> static cudaError_t launch(const spryi_run_args *args)
+template <typename S, typename V, bool ONES> cudaError_t spry_cuda_windowed_launch(const spryi_run_args *args)
 {
     switch (((const spryi_windowed *)args->storage)->run) {
     case 1: return launch_windows<S, V, 1, ONES>(args);
@@ -680,13 +680,20 @@ template <typename S, typename V, bool ONES> static cudaError_t launch(const spr
     }
 }
 
+#define INSTANCE(tag, s, v, c, ones)                                                                                   \
+    SPRY_CUDA_SELDOM template cudaError_t spry_cuda_windowed_launch<spryi_##s, spryi_##v, ones>(const spryi_run_args *);
+SPRYI_MIXED_ROWS(INSTANCE, false)
+SPRYI_PLAIN_ROWS(INSTANCE, true)
+#ifndef SPRY_SELDOM_MODULE
+
 template <typename S, typename V, typename P, typename J>
 static spry_status run(const spryi_run_args *args, spry_error *err)
 {
     const spryi_windowed *s = (const spryi_windowed *)args->storage;
     const bool ones = s->a.value_type == SPRY_PATTERN;
     cudaError_t code = cudaSuccess;
-    if (s->window_count > 0) code = ones ? launch<V, V, true>(args) : launch<S, V, false>(args);
+    if (s->window_count > 0) code = ones ? spry_cuda_windowed_launch<V, V, true>(args)
+                                          : spry_cuda_windowed_launch<S, V, false>(args);
     if (code != cudaSuccess) return spry_cuda_fail(err, code, "windowed_staged_cuda: shared memory");
     if (ones)
         launch_long_rows<spryi_windowed, V, V, true>(args);
@@ -699,3 +706,4 @@ static const spryi_run_table runs = SPRY_CUDA_MIXED_TABLE(run);
 
 const spryi_kernel_functions spry_cuda_windowed_staged = {"windowed_staged_cuda", &runs, NULL, prepare, discard,
                                                           workspace_bytes};
+#endif
