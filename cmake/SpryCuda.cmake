@@ -114,11 +114,11 @@ if(SPRY_HAVE_CUDA)
   # Compressed code has a sixth of the size, but decompressing a module adds 1 to 2 ms to its first product. So packages
   # for many GPUs are compressed completely. For one GPU only PTX and some modules are compressed: narrow values,
   # patterns, multi-vector products, blocks of 4 and 5, slower kernels of csr, csr-k formats, the sort kernel of
-  # sparse products, block Jacobi, and the ordering of windowed.
+  # sparse products, solvers, and the ordering of windowed.
   set(packaged $<STREQUAL:${SPRY_CUDA_ARCHITECTURES},dist>)
   set(spry_cuda_seldom ${spry_cuda_sources})
   list(FILTER spry_cuda_seldom INCLUDE REGEX "/study/|_mixed_cuda|_seldom_cuda|_table_cuda|_pattern_cuda|_columns_|/csr_panel_cuda|\
-/packed_blocks[45]_|/csr_adaptive_cuda|/csrk/|/spgemm/kernels/cuda/sort_cuda|/cg_blocks|/windowed_order")
+/packed_blocks[45]_|/csr_adaptive_cuda|/csrk/|/spgemm/kernels/cuda/sort_cuda|/cg_|/rank_passes|/windowed_order")
   if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
     set_source_files_properties(${spry_cuda_sources} PROPERTIES COMPILE_OPTIONS -compress-mode=$<IF:${packaged},size,default>)
     if(NOT SPRY_CUDA_BRIEFLY)

@@ -79,11 +79,13 @@ spryi_work spryi_work_of(const spryi_format_rates *r, const spryi_device_class *
 }
 
 /* Returns why the format and the kernel of a row of rates are not suitable; NULL: they are suitable. */
-static const char *why_refused(const spryi_format_rates *r, const spryi_device_class *c, const spryi_features *f)
+static const char *why_refused(const spryi_format_rates *r, const spryi_device_class *c, const spryi_features *f,
+                               int64_t columns)
 {
     const int index = spryi_estimated_index(r->format);
     if (!is_ranked(index, c)) return "it is not ranked on this kind of device";
-    const spryi_product product = product_of(index, r->kernel, c, f);
+    spryi_product product = product_of(index, r->kernel, c, f);
+    product.columns = columns;
     const spryi_estimator *e = spryi_estimated_at(index)->choice.estimator;
     return e->why_not ? e->why_not(&product) : NULL;
 }
@@ -153,7 +155,8 @@ static double time_within_reason(double us)
     return us >= LEAST && us <= MOST ? us : us < LEAST ? LEAST : MOST;
 }
 
-int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *c, const spryi_features *f, int threads)
+int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *c, const spryi_features *f, int threads,
+                       int64_t columns)
 {
     const bool on_gpu = !spryi_class_is_cpu(c), alone = is_for_one_thread(c, f);
     const int compared = on_gpu ? 1 : spryi_threads_of(c, f, SPRYI_COMPARED_THREADS);
@@ -164,7 +167,7 @@ int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *c, const 
         list[k] = (spryi_estimate){.format = r->format,
                                    .kernel = r->kernel,
                                    .index = spryi_estimated_index(r->format),
-                                   .refused = why_refused(r, c, f)};
+                                   .refused = why_refused(r, c, f, columns)};
         if (w.unknown) continue;
         const double us = time_within_reason(spryi_product_us(r, &w, c, f, compared));
         if (k == 0 && !on_gpu && !alone) share = time_within_reason(time_of(r, &w, c, threads)) / us; /* csr */
@@ -355,7 +358,7 @@ static const spryi_format_rates *least_of(const spryi_device_class *device, cons
     for (int r = 0; r < device->formats; r++) {
         const spryi_format_rates *rates = &device->rates[r];
         if (strcmp(rates->format, SPRYI_BASELINE) != 0 || !rates->kernel) continue;
-        if (why_refused(rates, device, f)) continue;
+        if (why_refused(rates, device, f, 1)) continue; /* csr is suitable for any number of vectors */
         const double cost = cost_of(rates, device, f, calls);
         if (cost < *us) best = rates;
         if (cost < *us) *us = cost;
@@ -537,7 +540,8 @@ static void count_on_gpu(spryi_estimate *e, const spryi_rank_request *q, const s
     if (f->scattered) near = fmax(near, 1e-6 * n * ceil(x_bytes / SECTOR) * r.sector);
     if (f->scattered) entries = hypot(entries, near) - near; /* reading the entries and gathering overlap */
     const double us = entries + near + (r.vectors * vectors + moved) * columns / MEMORY;
-    e->us = fmax((is_odd ? r.odd : 1) * us, r.step * f->lengths.longest) / faster + q->device->rates[0].launch;
+    const int launches = moved > 0 ? 2 : 1; /* moved: with copies between layouts */
+    e->us = fmax((is_odd ? r.odd : 1) * us, r.step * f->lengths.longest) / faster + launches * q->device->rates[0].launch;
     e->bytes = matrix + columns * (vectors + moved);
 }
 
@@ -620,7 +624,7 @@ spry_status spryi_rank(spryi_ranking *r, const spryi_rank_request *request, spry
         spryi_find_narrow_bytes(&r->features, &at.csr, at.device, request->vector_type);
     else if (!request->keeps_type && A->a.values) /* in device memory: *at has only the structure */
         spryi_find_narrow_bytes(&r->features, &A->a, spryi_device_at(A->context, A->a.device), request->vector_type);
-    r->count = spryi_estimate_all(r->list, r->device, &r->features, r->threads);
+    r->count = spryi_estimate_all(r->list, r->device, &r->features, r->threads, request->columns);
     if (request->columns > 1) count_columns(r, request);
     if (spryi_is_mixed(A->a.value_type, request->vector_type)) refuse_types(r, request);
     qsort(r->list, (size_t)r->count, sizeof *r->list, by_time);

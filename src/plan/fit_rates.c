@@ -358,7 +358,7 @@ static void find_works(fitter *f)
     for (int64_t i = 0; i < f->count; i++) {
         const fit_case *c = &f->cases[i];
         spryi_estimate list[SPRYI_MOST_RATES];
-        (void)spryi_estimate_all(list, &f->own->c, c->features, c->threads);
+        (void)spryi_estimate_all(list, &f->own->c, c->features, c->threads, 1);
         for (int r = 0; r < f->rows; r++) {
             f->allowed[i * f->rows + r] = !list[r].refused;
             f->work[i * f->rows + r] = spryi_work_of(&f->own->rates[r], &f->own->c, c->features, threads_of(f, i));

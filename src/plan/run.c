@@ -220,7 +220,9 @@ static bool runs_together(const spryi_plan *plan, const spryi_run_args *args, co
     /* Vectors of one element may be row-major and column-major; with column_stride 1 they count as row-major. */
     const bool strided = x->column_stride != 1 && y->column_stride != 1;
     const bool by_columns = strided && x->row_stride == 1 && y->row_stride == 1;
-    const bool strides_fit = x->row_stride <= INT32_MAX && y->row_stride <= INT32_MAX;
+    /* kernels have 32 bits for the bytes between rows */
+    const int64_t most = INT32_MAX / (int64_t)plan->request.element_bytes;
+    const bool strides_fit = x->row_stride <= most && y->row_stride <= most;
     return x->count > 1 && (by_rows || by_columns) && strides_fit && spryi_takes_columns(plan, &plan->map, by_rows) &&
            !alpha_is_zero(plan, args);
 }

@@ -67,7 +67,9 @@ template <typename SHAPE, typename V> struct column_place {
     {
         typedef column_piece<SHAPE::W, V> piece;
         if (!SHAPE::BY_ROWS) return *(const piece *)(x[SHAPE::BY_ROWS ? 0 : c] + j);
-        return *(const piece *)(x[0] + (int64_t)j * m.x_row + (has(m, c) ? c * step : 0));
+        /* a product of 32-bit factors takes one instruction; plan/run.c checks that strides in bytes fit 32 bits */
+        const uint64_t row = (uint64_t)(uint32_t)j * (uint32_t)(m.x_row * (int)sizeof(V));
+        return *(const piece *)((const V *)((const char *)x[0] + row) + (has(m, c) ? c * step : 0));
     }
 };
 

@@ -25,16 +25,21 @@
 #include "formats/csr/csr_merge.cuh"
 
 enum {
-    THREADS = 256,
-    BLOCKS = 4,  /* minimum number of blocks per multiprocessor */
     STAGED = 5,  /* entries that a thread loads together */
     ROWS = 1024, /* rows of a tile that are multiplied together */
     EVEN = 6,    /* a row of at most 1.5 times the mean length plus EVEN entries counts as of similar length */
 };
 
-/* Number of entries for which a lane loads the rows of x together. */
-template <typename SHAPE> struct panel_flight {
-    static const int entries = SHAPE::C == 1 ? 4 : 3;
+/*
+ * The shape of a block. flight: number of entries for which a lane loads the rows of x together. With f32, smaller
+ * blocks leave registers for more entries in flight, which makes products 1.1 to 1.2 times as fast in the mean. With
+ * f64 this is faster for 2 vectors only, and slower for 16 and 32. Measured on an H200.
+ */
+template <typename V, int W, int C> struct panel_shape : column_shape<true, W, C> {
+    static const bool is_double = sizeof(V) == 8;
+    static const int threads = is_double ? 256 : 128;
+    static const int blocks = is_double ? 4 : 6; /* minimum number of blocks per multiprocessor */
+    static const int flight = is_double ? (C == 1 ? 4 : 3) : C == 1 ? 8 : 4;
 };
 
 /* Returns the number of entries that a block has shared memory for. */
@@ -54,8 +59,8 @@ typedef struct panel_rows {
 
 /* Shared memory of a block, in addition to its entries. */
 template <typename SHAPE, typename V> struct panel_memory {
-    V head[SHAPE::C * SHAPE::W][THREADS], tail[SHAPE::C * SHAPE::W][THREADS]; /* one element per thread */
-    unsigned began[THREADS / 32]; /* bit g: the row of group g's tail begins in the group's segment */
+    V head[SHAPE::C * SHAPE::W][SHAPE::threads], tail[SHAPE::C * SHAPE::W][SHAPE::threads]; /* one element per thread */
+    unsigned began[SHAPE::threads / 32]; /* bit g: the row of group g's tail begins in the group's segment */
     uint16_t begin[ROWS + 1];
     panel_rows own; /* used for f64, which leaves no registers for these values */
 };
@@ -64,7 +69,7 @@ template <typename SHAPE, typename V> struct panel_memory {
  * Copies entries 0 .. count - 1 of Aj and Ax (NULL: ones) to shared memory. All threads of the block call this
  * function.
  */
-template <typename S, typename V, typename J> static __device__ __forceinline__ void
+template <int THREADS, typename S, typename V, typename J> static __device__ __forceinline__ void
 stage(int32_t *columns, V *values, const J *__restrict__ Aj, const S *__restrict__ Ax, int count)
 {
 #pragma unroll 1
@@ -91,7 +96,7 @@ template <typename SHAPE, typename V> struct panel_place {
     int groups, group; /* threads that are in no group have group >= groups */
     column_place<SHAPE, V> at;
     __device__ __forceinline__ panel_place(const many_columns<V> &m)
-        : groups(THREADS / m.lanes), group(threadIdx.x / m.lanes), at(m, 0, threadIdx.x % m.lanes)
+        : groups(SHAPE::threads / m.lanes), group(threadIdx.x / m.lanes), at(m, 0, threadIdx.x % m.lanes)
     {
     }
 };
@@ -109,7 +114,7 @@ template <int N, typename V> static __device__ __forceinline__ void clear(column
  * earlier has stored.
  */
 template <typename SHAPE, typename V>
-static __device__ __forceinline__ void keep(V (*kept)[THREADS], const column_piece<SHAPE::W, V> (&sum)[SHAPE::C])
+static __device__ __forceinline__ void keep(V (*kept)[SHAPE::threads], const column_piece<SHAPE::W, V> (&sum)[SHAPE::C])
 {
 #pragma unroll
     for (int c = 0; c < SHAPE::C; c++)
@@ -117,7 +122,7 @@ static __device__ __forceinline__ void keep(V (*kept)[THREADS], const column_pie
         for (int w = 0; w < SHAPE::W; w++) kept[c * SHAPE::W + w][threadIdx.x] = sum[c].of[w];
 }
 template <typename SHAPE, typename V> static __device__ __forceinline__ void
-add_kept(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const V (*kept)[THREADS], int threads_before)
+add_kept(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const V (*kept)[SHAPE::threads], int threads_before)
 {
 #pragma unroll
     for (int c = 0; c < SHAPE::C; c++)
@@ -135,7 +140,7 @@ static __device__ __forceinline__ void walk(column_piece<SHAPE::W, V> (&sum)[SHA
                                             const V *values, int begin, int end, const many_columns<V> &m,
                                             const column_place<SHAPE, V> &place, ENDED ended)
 {
-    constexpr int N = panel_flight<SHAPE>::entries;
+    constexpr int N = SHAPE::flight;
 #pragma unroll 1
     for (int k = begin; k < end; k += N) {
         int32_t j[N];
@@ -178,8 +183,8 @@ begin_rows(panel_memory<SHAPE, V> *memory, const P *__restrict__ Ap, const panel
 {
     Ap += own.first;
     if (threadIdx.x == 0) memory->own = own;
-    for (int i = threadIdx.x; i <= own.count; i += THREADS) memory->begin[i] = (uint16_t)(Ap[i] - base);
-    if (threadIdx.x < THREADS / 32) memory->began[threadIdx.x] = 0;
+    for (int i = threadIdx.x; i <= own.count; i += SHAPE::threads) memory->begin[i] = (uint16_t)(Ap[i] - base);
+    if (threadIdx.x < SHAPE::threads / 32) memory->began[threadIdx.x] = 0;
 }
 
 /* Loads a tile again for its rows beyond ROWS, so that until then the tile occupies no registers. */
@@ -198,9 +203,9 @@ static __device__ __forceinline__ tile_rows load_again(const tile_rows *tile)
  * or `mean` must be less than 12. Groups of 8 or more lanes also need a mean of at least 3 entries per row, to hide
  * latency. Measured on an H200.
  */
-static __device__ __forceinline__ bool rows_fill_groups(int rows, int mean, int lanes)
+static __device__ __forceinline__ bool rows_fill_groups(int threads, int rows, int mean, int lanes)
 {
-    const int groups = THREADS / lanes, passes = (rows + groups - 1) / groups;
+    const int groups = threads / lanes, passes = (rows + groups - 1) / groups;
     const bool busy = passes == 1 ? 5 * rows >= 2 * groups : 5 * rows >= 3 * passes * groups || mean < 12;
     return busy && (mean >= 3 || lanes < 8);
 }
@@ -213,8 +218,8 @@ template <typename SHAPE, typename V> static __device__ __forceinline__ int
 end_rows(const panel_memory<SHAPE, V> *memory, int rows, int32_t *columns, uint16_t *owner, int lanes)
 {
     const int mean = (memory->begin[rows] - memory->begin[0]) / rows, most = mean + mean / 2 + EVEN;
-    int uneven = !rows_fill_groups(rows, mean, lanes);
-    for (int i = threadIdx.x; i < rows; i += THREADS) {
+    int uneven = !rows_fill_groups(SHAPE::threads, rows, mean, lanes);
+    for (int i = threadIdx.x; i < rows; i += SHAPE::threads) {
         const int length = memory->begin[i + 1] - memory->begin[i], last = memory->begin[i + 1] - 1;
         uneven |= length > most;
         if (length == 0) continue;
@@ -235,7 +240,7 @@ static __device__ __forceinline__ void run_rows(panel_memory<SHAPE, V> *memory, 
 {
     const panel_place<SHAPE, V> place(m);
     const int g = place.group, from = memory->begin[0], all = memory->begin[rows] - from;
-    const int share = (all + place.groups - 1) / place.groups;
+    const int share = (all + place.groups - 1) / place.groups | 1; /* odd: no bank conflicts */
     const int begin = from + min(g * share, all), end = from + min((g + 1) * share, all);
     column_piece<SHAPE::W, V> sum[SHAPE::C];
     int of_head = -1; /* row that ends in this segment and began before it; -1: none */
@@ -307,7 +312,7 @@ meet_pieces(const piece &mine, const V *partial, unsigned *arrived, const many_c
     __syncthreads();
     if (!is_last) return;
     __threadfence();
-    for (int c = t / 32; c < m.count; c += THREADS / 32) {
+    for (int c = t / 32; c < m.count; c += (int)blockDim.x / 32) {
         V own = 0;
 #pragma unroll 4
         for (int p = t % 32; p < mine.parts; p += 32) own += __ldcg(partial + (int64_t)p * PANEL_COLUMNS + c);
@@ -329,9 +334,9 @@ static __device__ __forceinline__ void run_piece(const merge_splits &s, int64_t 
     column_piece<SHAPE::W, V> sum[SHAPE::C];
     clear(sum, SHAPE::C);
     for (int at = 0; at < mine.count; at += room) {
-        const int count = min(mine.count - at, room), share = (count + place.groups - 1) / place.groups;
+        const int count = min(mine.count - at, room), share = (count + place.groups - 1) / place.groups | 1;
         __syncthreads(); /* the previous entries are no longer needed */
-        stage(columns, values, Aj + mine.begin + at, Ax ? Ax + mine.begin + at : Ax, count);
+        stage<SHAPE::threads>(columns, values, Aj + mine.begin + at, Ax ? Ax + mine.begin + at : Ax, count);
         __syncthreads();
         if (g < place.groups)
             walk<SHAPE>(sum, columns, values, min(g * share, count), min((g + 1) * share, count), m, place.at,
@@ -365,7 +370,7 @@ static __device__ __forceinline__ void run_piece(const merge_splits &s, int64_t 
 
 /* SIMPLE: beta is 0 and alpha is not 0. */
 template <bool SIMPLE, typename SHAPE, typename S, typename V, typename P, typename J>
-static __global__ void __launch_bounds__(THREADS, BLOCKS)
+static __global__ void __launch_bounds__(SHAPE::threads, SHAPE::blocks)
     csr_panel(const __grid_constant__ merge_splits s, const P *__restrict__ Ap, const J *__restrict__ Aj,
               const S *__restrict__ Ax, const __grid_constant__ many_columns<V> m, scalar<V> alpha_given,
               scalar<V> beta_given, V *partial, unsigned *arrived, int room)
@@ -385,7 +390,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     panel_rows own = {mine.first, min(mine.rows, (int)ROWS), mine.rows > ROWS};
     if (own.count == 0) return;
     begin_rows<SHAPE>(&memory, Ap, own, mine.base);
-    stage(columns, values, Aj + mine.base, Ax ? Ax + mine.base : Ax, mine.count);
+    stage<SHAPE::threads>(columns, values, Aj + mine.base, Ax ? Ax + mine.base : Ax, mine.count);
 #pragma unroll 1
     for (;;) {
         __syncthreads();
@@ -419,16 +424,9 @@ static spry_status launch_panel(const spryi_run_args *args, const many_columns<V
     cudaError_t code = cudaSuccess;
     if (bytes + sizeof(panel_memory<SHAPE, V>) > 48 << 10) code = allow_shared_memory(kernel, (int)bytes);
     if (code != cudaSuccess) return spry_cuda_fail(err, code, "csr_merge_cuda: multiple vectors");
-    kernel<<<(unsigned)(s->blocks + s->piece_count), THREADS, bytes, stream_of(args)>>>(*s, (const P *)a->offsets,
-                                                                                        (const J *)a->indices,
-                                                                                        a->nnz > 0
-                                                                                            ? (const S *)a->values
-                                                                                            : (const S *)NULL,
-                                                                                        m, SPRY_ALPHA(V, args),
-                                                                                        SPRY_BETA(V, args),
-                                                                                        (V *)args->workspace,
-                                                                                        arrivals_of(s, args->workspace),
-                                                                                        room);
+    kernel<<<(unsigned)(s->blocks + s->piece_count), SHAPE::threads, bytes, stream_of(args)>>>(
+        *s, (const P *)a->offsets, (const J *)a->indices, a->nnz > 0 ? (const S *)a->values : (const S *)NULL, m,
+        SPRY_ALPHA(V, args), SPRY_BETA(V, args), (V *)args->workspace, arrivals_of(s, args->workspace), room);
     return launched(err, "csr_merge_cuda: multiple vectors");
 }
 
@@ -468,12 +466,12 @@ spry_status spry_cuda_csr_panel(const spryi_run_args *args, spry_error *err)
     constexpr bool NARROW = sizeof(S) < sizeof(V);
     if (columns_fit(args, WIDE, sizeof(V))) {
         if constexpr (!NARROW)
-            if (args->columns >= 8 * WIDE) return run_panels<column_shape<true, WIDE, 2>, S, V, P, J>(args, err);
-        return run_panels<column_shape<true, WIDE, 1>, S, V, P, J>(args, err);
+            if (args->columns >= 8 * WIDE) return run_panels<panel_shape<V, WIDE, 2>, S, V, P, J>(args, err);
+        return run_panels<panel_shape<V, WIDE, 1>, S, V, P, J>(args, err);
     }
     if constexpr (!NARROW && WIDE > 2)
-        if (columns_fit(args, 2, sizeof(V))) return run_panels<column_shape<true, 2, 1>, S, V, P, J>(args, err);
-    return run_panels<column_shape<true, 1, 2>, S, V, P, J>(args, err);
+        if (columns_fit(args, 2, sizeof(V))) return run_panels<panel_shape<V, 2, 1>, S, V, P, J>(args, err);
+    return run_panels<panel_shape<V, 1, 2>, S, V, P, J>(args, err);
 }
 
 #define INSTANCES(tag, s, v, c, argument)                                                                              \

@@ -31,7 +31,6 @@ template <typename S> struct column_slice {
     int count;       /* number of lanes that are rows */
     int64_t row;     /* row to which the lanes' rows are added */
     /* data of the slice's lane that has the index of the thread's lane in the warp: */
-    int32_t distance; /* DIAGONALS: distance of the slot with this index */
     unsigned slots;   /* DIAGONALS: mask of the lane's slots; else number of its slots, or LONG_ROW */
     int place;        /* first row, relative to `row` */
     /* the current lane of the slice, and its slots: */
@@ -44,7 +43,11 @@ template <int KIND> static __device__ __forceinline__ bool has_slot(unsigned hel
     return KIND == SPRYI_PACKED_DIAGONALS ? (held >> t & 1) != 0 : t < (int)held;
 }
 
-/* Returns the index at position `at`: the distance of a slot (DIAGONALS), or the index of an entry. */
+/* The bytes of an index, and the number of indices of a slot: one distance (DIAGONALS), or one index per lane. */
+template <int KIND> static constexpr int index_bytes = KIND == SPRYI_PACKED_OFFSETS ? 2 : 4;
+template <int KIND> static constexpr int index_stride = KIND == SPRYI_PACKED_DIAGONALS ? 1 : (int)LANES;
+
+/* Returns the index at position `at`. */
 template <int KIND> static __device__ __forceinline__ int32_t index_at(const uint8_t *index, int at)
 {
     if (KIND == SPRYI_PACKED_OFFSETS) return __ldg((const uint16_t *)index + at);
@@ -53,13 +56,14 @@ template <int KIND> static __device__ __forceinline__ int32_t index_at(const uin
 
 /*
  * Adds slots t .. t + N - 1 of the lane to sum[r][c], for rows r of its block row and pieces c of the vectors. The
- * slots must have room for all lanes. To avoid branches, missing entries load from a valid address and are not added.
- * WHOLE: no entry is missing.
+ * slots must exist and have room for all lanes. To avoid branches, missing entries load from a valid address and are
+ * not added. Ax and index: the lane's value and index in slot t. WHOLE: no entry is missing.
  */
 template <int KIND, bool WHOLE, int B, int N, typename SHAPE, typename S, typename V>
 static __device__ __forceinline__ void add_slots(column_piece<SHAPE::W, V> (&sum)[B][SHAPE::C],
                                                  const column_slice<S> &s, const many_columns<V> &m,
-                                                 const column_place<SHAPE, V> &place, int t)
+                                                 const column_place<SHAPE, V> &place, int t, const S *Ax,
+                                                 const uint8_t *index)
 {
     V a[N][B * B];
     int32_t j[N];
@@ -67,16 +71,16 @@ static __device__ __forceinline__ void add_slots(column_piece<SHAPE::W, V> (&sum
     column_piece<SHAPE::W, V> x[N][B][SHAPE::C];
 #pragma unroll
     for (int u = 0; u < N; u++) {
-        const int slot = N == 1 ? t : min(t + u, s.width - 1);
-        has[u] = (N == 1 || t + u < s.width) && (WHOLE || has_slot<KIND>(s.held, slot));
-        if (KIND == SPRYI_PACKED_DIAGONALS)
-            j[u] = s.base + s.own + __shfl_sync(ALL, s.distance, slot);
-        else
-            j[u] = s.base + index_at<KIND>(s.index, slot * LANES + s.own);
+        has[u] = WHOLE || has_slot<KIND>(s.held, t + u);
+        j[u] = s.base + index_at<KIND>(index, u * index_stride<KIND>);
+        if (KIND == SPRYI_PACKED_DIAGONALS) j[u] += s.own;
         if (!WHOLE) j[u] = has[u] ? j[u] : 0;
-#pragma unroll
-        for (int e = 0; e < B * B; e++) a[u][e] = s.Ax ? V(widened(s.Ax[(slot * B * B + e) * LANES + s.own])) : V(1);
     }
+#pragma unroll
+    for (int u = 0; u < N; u++)
+#pragma unroll
+        for (int e = 0; e < B * B; e++)
+            a[u][e] = s.Ax ? V(widened(Ax[(u * B * B + e) * LANES])) : V(1);
 #pragma unroll
     for (int u = 0; u < N; u++)
 #pragma unroll
@@ -108,12 +112,30 @@ static __device__ __forceinline__ void add_all_slots(column_piece<SHAPE::W, V> (
                                                      const column_slice<S> &s, const many_columns<V> &m,
                                                      const column_place<SHAPE, V> &place)
 {
+    const S *Ax = s.Ax + s.own;
+    const uint8_t *index = s.index + (KIND == SPRYI_PACKED_DIAGONALS ? 0 : s.own * index_bytes<KIND>);
+    int t = 0;
 #pragma unroll 1
-    for (int t = 0; t < s.width; t += N) {
+    for (; t + N <= s.width; t += N, Ax += N * B * B * LANES, index += N * index_stride<KIND> * index_bytes<KIND>) {
         if (B > 1 && s.prefetches && t + BLOCKS_AHEAD * N < s.width)
             prefetch(s.Ax + (t + BLOCKS_AHEAD * N) * B * B * LANES, N * B * B * LANES * (int)sizeof(S));
-        add_slots<KIND, WHOLE, B, N, SHAPE>(sum, s, m, place, t);
+        add_slots<KIND, WHOLE, B, N, SHAPE>(sum, s, m, place, t, Ax, index);
     }
+#define ADD_LEFT(n)                                                                                                    \
+    case n:                                                                                                            \
+        if constexpr ((n) < N) add_slots<KIND, WHOLE, B, n, SHAPE>(sum, s, m, place, t, Ax, index);                    \
+        break;
+    switch (s.width - t) {
+        ADD_LEFT(1)
+        ADD_LEFT(2)
+        ADD_LEFT(3)
+        ADD_LEFT(4)
+        ADD_LEFT(5)
+        ADD_LEFT(6)
+        ADD_LEFT(7)
+    default: break;
+    }
+#undef ADD_LEFT
 }
 
 /* Adds the slots of a slice that is neither FULL nor PADDED. A slot has only the lanes with an entry. */
@@ -182,9 +204,7 @@ view_slice(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra
     v.index = s.indices + (int64_t)slice.indices * SPRYI_PACKED_INDEX_UNIT;
     v.Ax = s.a.value_type == SPRY_PATTERN ? NULL : (const S *)s.values + spryi_packed_values_at(&slice);
     v.slots = ALL;
-    v.distance = 0;
     if (v.kind == SPRYI_PACKED_DIAGONALS) {
-        if (lane < v.width) v.distance = __ldg((const int32_t *)v.index + lane);
         if (!v.whole)
             v.slots = load_mask(s.indices + (int64_t)(uint32_t)extra * SPRYI_PACKED_INDEX_UNIT, v.width, lane);
         v.base = (int32_t)(v.row / B);
@@ -290,18 +310,19 @@ static __global__ void __launch_bounds__(COLUMNS_THREADS, columns_flight<SHAPE, 
 {
     const int lane = threadIdx.x % LANES;
     const int64_t warp = (int64_t)blockIdx.x * (COLUMNS_THREADS / LANES) + threadIdx.x / LANES;
-    const int64_t set = warp / shares, k = set / m.sets;
+    const int lane_bits = __ffs(m.lanes) - 1, share_bits = __ffs(shares) - 1; /* both are powers of two */
+    const int64_t set = warp >> share_bits, k = m.sets == 1 ? set : set / m.sets;
     open_table<S>(s); /* S is cached_of<the stored type> */
     wait_for_previous_kernel();
     if (k >= s.slice_count) return;
     slice_share share;
     share.slice = load_slice(s.slices + k);
     share.extra = __ldg(s.extras + k);
-    share.rows = LANES / m.lanes;
-    share.parts = m.lanes / shares;
-    share.own = (int)(warp - set * shares) * share.parts * share.rows + lane / m.lanes;
+    share.rows = LANES >> lane_bits;
+    share.parts = m.lanes >> share_bits;
+    share.own = (int)(warp - set * shares) * share.parts * share.rows + (lane >> lane_bits);
     share.set = (int)(set - k * m.sets);
-    share.lane = lane % m.lanes;
+    share.lane = lane & (m.lanes - 1);
     const bool is_first = warp == k * m.sets * shares;
     const bool has_room = (share.slice.info & (SPRYI_PACKED_FULL | SPRYI_PACKED_PADDED)) != 0;
     share.prefetches = is_first && (SHAPE::BY_ROWS ? m.lanes >= 8 : SHAPE::C > 2);

@@ -207,9 +207,10 @@ static spryi_work gpu_work(const spryi_product *p)
 
 static const char *why_not(const spryi_product *p)
 {
-    enum { LEAST_ROWS = 1 << 17 };
+    enum { LEAST_ROWS = 1 << 17, LEAST_ROWS_OF_MANY = 1 << 15 }; /* a slice has more warps for multiple vectors */
     if (!p->on_gpu)
         return p->features->simd > SPRYI_PORTABLE ? NULL : "without AVX2 its kernel is slower than its rates predict";
+    if (p->columns > 1) return p->features->rows < LEAST_ROWS_OF_MANY ? "fewer than 32768 rows are too few slices" : NULL;
     return p->features->rows < LEAST_ROWS ? "fewer than 131072 rows are too few slices" : NULL;
 }
 
@@ -243,9 +244,9 @@ static double later_vector(const spryi_product *p)
 static spryi_vectors_rates vectors_rates(const spryi_product *p)
 {
     static const double INDEXED = 1.75;               /* 1e-6 us per entry of a slice with indices */
-    static const double X = 1.8e7, X_INDEXED = 1.3e7; /* as `x`, for slices without and with an index per entry */
+    static const double X = 2.1e7, X_INDEXED = 1.3e7; /* as `x`, for slices without and with an index per entry */
     const spryi_packed_guess *g = p->guess;
-    spryi_vectors_rates r = {.matrix = 0.68, .row = 10.7, .vectors = 0.97, .sector = 7.5, .odd = 1.5};
+    spryi_vectors_rates r = {.matrix = 0.68, .row = 8, .vectors = 0.97, .sector = 7.5, .odd = 1.5};
     r.step = SPRYI_VECTORS_STEP_US;
     if (g->block > 1) {
         r.x = 2.9e7;

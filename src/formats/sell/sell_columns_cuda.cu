@@ -3,8 +3,7 @@
  *
  * Idea: adjacent threads share a row of the matrix. Each of these threads has a piece of 16 bytes of the row of y and
  *       of the rows of x that the row's entries multiply. The threads of a warp have adjacent rows of a chunk, so slots
- *       are read in whole sectors. A thread loads multiple slots at a time. Loads past the row's end repeat its last
- *       slot, and are not added. Padding is not read.
+ *       are read in whole sectors. A thread loads multiple slots at a time. Padding is not read.
  * Work: threads are ordered by row, then by piece. If the vectors need more than 32 threads per row, the next blocks
  *       have the same rows and the remaining vectors.
  * Cost: values and columns of the entries, 4 bytes of length and 2 of permutation per row; X and Y once if reads of
@@ -24,21 +23,21 @@ template <typename SHAPE> struct columns_flight {
 };
 
 /*
- * Adds the products of the first N of a row's `left` remaining slots to `sum`. Consecutive slots are c elements apart
- * in Aj and Ax.
+ * Adds the products of the next N slots to `sum`, and advances Aj and Ax. Consecutive slots are c elements apart. Loads
+ * that are skipped under a condition would wait for each other, so all N slots must exist.
  */
 template <int N, typename SHAPE, typename S, typename V>
-static __device__ __forceinline__ void add_slots(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const int32_t *Aj,
-                                                 const S *Ax, int64_t c, int left, const many_columns<V> &m,
+static __device__ __forceinline__ void add_slots(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const int32_t **Aj,
+                                                 const S **Ax, int64_t c, const many_columns<V> &m,
                                                  const column_place<SHAPE, V> &place)
 {
     int32_t j[N];
     V a[N];
     column_piece<SHAPE::W, V> x[N][SHAPE::C];
 #pragma unroll
-    for (int u = 0; u < N; u++) j[u] = __ldg(Aj + min(u, left - 1) * c);
+    for (int u = 0; u < N; u++) j[u] = __ldg(*Aj + u * c);
 #pragma unroll
-    for (int u = 0; u < N; u++) a[u] = Ax ? element_kept<V>(Ax + min(u, left - 1) * c) : V(1);
+    for (int u = 0; u < N; u++) a[u] = *Ax ? element_kept<V>(*Ax + u * c) : V(1);
 #pragma unroll
     for (int u = 0; u < N; u++)
 #pragma unroll
@@ -48,11 +47,18 @@ static __device__ __forceinline__ void add_slots(column_piece<SHAPE::W, V> (&sum
 #pragma unroll
         for (int p = 0; p < SHAPE::C; p++)
 #pragma unroll
-            for (int w = 0; w < SHAPE::W; w++)
-                if (u < left) sum[p].of[w] += a[u] * x[u][p].of[w];
+            for (int w = 0; w < SHAPE::W; w++) sum[p].of[w] += a[u] * x[u][p].of[w];
+    *Aj += N * c;
+    if (*Ax) *Ax += N * c;
 }
 
-template <typename S, typename V, typename SHAPE> static __global__ void __launch_bounds__(COLUMNS_THREADS)
+/* blocks: per multiprocessor. Without this bound, registers are so few that the loads wait for each other. */
+template <typename V> struct columns_residence {
+    static const int blocks = sizeof(V) == 8 ? 4 : 5;
+};
+
+template <typename S, typename V, typename SHAPE> static __global__ void
+__launch_bounds__(COLUMNS_THREADS, columns_residence<V>::blocks)
     sell_columns(const __grid_constant__ spryi_sell s, const __grid_constant__ many_columns<V> m, scalar<V> alpha,
                  scalar<V> beta)
 {
@@ -67,13 +73,12 @@ template <typename S, typename V, typename SHAPE> static __global__ void __launc
     const int32_t *Aj = (const int32_t *)s.columns + at;
     const S *Ax = s.values ? (const S *)s.values + at : NULL;
     column_piece<SHAPE::W, V> sum[SHAPE::C] = {};
-    constexpr int N = columns_flight<SHAPE>::slots;
+    constexpr int N = columns_flight<SHAPE>::slots; /* 2 or 4 */
+    const int length = s.lengths[l];
 #pragma unroll 1
-    for (int left = s.lengths[l]; left > 0; left -= N) {
-        add_slots<N, SHAPE>(sum, Aj, Ax, s.c, left, m, place);
-        Aj += N * s.c;
-        if (Ax) Ax += N * s.c;
-    }
+    for (int left = length; left >= N; left -= N) add_slots<N, SHAPE>(sum, &Aj, &Ax, s.c, m, place);
+    if (N > 2 && length & 2) add_slots<2, SHAPE>(sum, &Aj, &Ax, s.c, m, place);
+    if (length & 1) add_slots<1, SHAPE>(sum, &Aj, &Ax, s.c, m, place);
     put_columns(m, place, row_of(s, l), sum, alpha.get(), beta.get());
 }
 
