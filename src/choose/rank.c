@@ -541,7 +541,8 @@ static void count_on_gpu(spryi_estimate *e, const spryi_rank_request *q, const s
     if (f->scattered) entries = hypot(entries, near) - near; /* reading the entries and gathering overlap */
     const double us = entries + near + (r.vectors * vectors + moved) * columns / MEMORY;
     const int launches = moved > 0 ? 2 : 1; /* moved: with copies between layouts */
-    e->us = fmax((is_odd ? r.odd : 1) * us, r.step * f->lengths.longest) / faster + launches * q->device->rates[0].launch;
+    e->us = fmax((is_odd ? r.odd : 1) * us, r.step * f->lengths.longest) / faster +
+            launches * q->device->rates[0].launch;
     e->bytes = matrix + columns * (vectors + moved);
 }
 
@@ -559,7 +560,10 @@ static void count_columns(spryi_ranking *r, const spryi_rank_request *q)
     for (int k = 0; k < r->count; k++) {
         spryi_estimate *e = &r->list[k];
         if (!(e->us > 0)) continue; /* refused without a prediction */
-        const spryi_vectors_way way = vectors_way(e, r);
+        spryi_vectors_way way = vectors_way(e, r);
+        if (!on_cpu && way == SPRYI_ROW_MAJOR && !q->row_major &&
+            !spryi_copies_pay((double)q->columns, e->bytes - vectors, vectors))
+            way = SPRYI_ONE_BY_ONE;
         double moved = 0; /* bytes per vector that are copied, in addition to x and y */
         if (way == SPRYI_ONE_BY_ONE && q->row_major) moved = OUT_OF_ROWS * vectors;
         if (way == SPRYI_ROW_MAJOR && !q->row_major) moved = INTO_ROWS * vectors;

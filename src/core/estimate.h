@@ -169,6 +169,16 @@ typedef enum spryi_vectors_way {
     SPRYI_ANY_LAYOUT  /* together, in any layout */
 } spryi_vectors_way;
 
+/*
+ * Returns whether a GPU kernel that needs row-major vectors should multiply copies of column-major vectors, and not one
+ * vector after another. The copies read and write each vector once more, but the matrix is read only once. Arguments:
+ * the number of vectors, bytes of the matrix, and bytes of one x and one y.
+ */
+static inline bool spryi_copies_pay(double columns, double matrix, double vectors)
+{
+    return 2 * columns * vectors < (columns - 1) * matrix;
+}
+
 /* Rates of a GPU product with multiple vectors, fitted to an H200. */
 typedef struct spryi_vectors_rates {
     double matrix;     /* factor of the time to stream the matrix */

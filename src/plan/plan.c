@@ -390,14 +390,15 @@ static int64_t joined_columns(const spryi_plan *plan)
     return spryi_joined_stride(plan, count < LEAST ? LEAST : count < most ? count : most);
 }
 
-/*
- * Returns joined_columns if the kernel needs row-major vectors, else 0. The copies pass over x twice and over y three
- * times, but the matrix is then not read once per column.
- */
+/* Returns joined_columns if the kernel needs row-major vectors and copies to row-major pay, else 0. */
 static int64_t columns_to_join(const spryi_plan *plan)
 {
-    const spry_spmv_options *o = &plan->request.options;
+    const spryi_plan_request *r = &plan->request;
+    const spry_spmv_options *o = &r->options;
     if (o->count <= 1 || o->row_major || !plan->product.joins_rows || plan->product.joins_columns) return 0;
+    const double matrix = (double)spryi_storage_bytes(plan->target.format, plan->stored.storage);
+    const double vectors = (double)r->element_bytes * (double)(r->x_length + r->y_length);
+    if (!r->device->driver->host_memory && !spryi_copies_pay((double)o->count, matrix, vectors)) return 0;
     return columns_may_meet(plan, &plan->map) ? joined_columns(plan) : 0;
 }
 

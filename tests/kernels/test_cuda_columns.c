@@ -110,18 +110,19 @@ static void every_kernel(spry_type type, const char *ordering)
     void *x = problem_x(&p, SPRY_NO_TRANSPOSE, 1, 0), *product = problem_product(&p, SPRY_NO_TRANSPOSE, x, 1);
     int index = 0;
     for (const char *kernel; (kernel = next_kernel(context, SPRY_NO_TRANSPOSE, 0, &index));)
-        for (int on_gpu = 0; on_gpu < 2; on_gpu++) {
+        for (int n = 0; n < 4; n++) { /* plans for row-major vectors, and for 64 column-major ones */
+            const int on_gpu = n % 2, for_rows = n < 2;
             spry_spmv_options o = gpu_options(kernel, SPRY_NO_TRANSPOSE, on_gpu);
-            o.count = shapes[0].columns;
-            o.row_major = 1;
+            o.count = for_rows ? shapes[0].columns : 64;
+            o.row_major = for_rows;
             o.ordering = ordering;
             spry_spmv_plan *plan = create_plan(context, A, &o);
             const int multiple = !ordering && on_gpu &&
                                  (spryi_find_kernel(kernel)->multi_row_major & SPRYI_OP_SPMV) != 0;
             const size_t many = multiple ? sizeof shapes / sizeof *shapes : 1;
-            for (size_t n = 0; n < many; n++) {
-                multiply(plan, kernel, &p, x, product, &shapes[n], 1, on_gpu);
-                multiply(plan, kernel, &p, x, product, &shapes[n], 0, on_gpu); /* column-major */
+            for (size_t k = 0; k < many; k++) {
+                multiply(plan, kernel, &p, x, product, &shapes[k], 1, on_gpu);
+                multiply(plan, kernel, &p, x, product, &shapes[k], 0, on_gpu); /* column-major */
             }
             spry_spmv_plan_destroy(plan);
         }

@@ -210,7 +210,8 @@ static const char *why_not(const spryi_product *p)
     enum { LEAST_ROWS = 1 << 17, LEAST_ROWS_OF_MANY = 1 << 15 }; /* a slice has more warps for multiple vectors */
     if (!p->on_gpu)
         return p->features->simd > SPRYI_PORTABLE ? NULL : "without AVX2 its kernel is slower than its rates predict";
-    if (p->columns > 1) return p->features->rows < LEAST_ROWS_OF_MANY ? "fewer than 32768 rows are too few slices" : NULL;
+    if (p->columns > 1)
+        return p->features->rows < LEAST_ROWS_OF_MANY ? "fewer than 32768 rows are too few slices" : NULL;
     return p->features->rows < LEAST_ROWS ? "fewer than 131072 rows are too few slices" : NULL;
 }
 

@@ -23,8 +23,8 @@ template <typename SHAPE> struct columns_flight {
 };
 
 /*
- * Adds the products of the next N slots to `sum`, and advances Aj and Ax. Consecutive slots are c elements apart. Loads
- * that are skipped under a condition would wait for each other, so all N slots must exist.
+ * Adds the products of the next N slots to `sum`, and advances Aj and Ax. Consecutive slots are c elements apart. All N
+ * slots must exist: loads under a condition would run one by one.
  */
 template <int N, typename SHAPE, typename S, typename V>
 static __device__ __forceinline__ void add_slots(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const int32_t **Aj,
@@ -52,7 +52,7 @@ static __device__ __forceinline__ void add_slots(column_piece<SHAPE::W, V> (&sum
     if (*Ax) *Ax += N * c;
 }
 
-/* blocks: per multiprocessor. Without this bound, registers are so few that the loads wait for each other. */
+/* blocks: per multiprocessor. Without this bound the compiler uses so few registers that loads run one by one. */
 template <typename V> struct columns_residence {
     static const int blocks = sizeof(V) == 8 ? 4 : 5;
 };
