@@ -113,8 +113,8 @@ if(SPRY_HAVE_CUDA)
   endif()
   # Compressed code has a sixth of the size, but decompressing a module adds 1 to 2 ms to its first product. So packages
   # for many GPUs are compressed completely. For one GPU only PTX and some modules are compressed: narrow values,
-  # patterns, multi-vector products, blocks of 4 and 5, slower kernels of csr, csr-k formats, the sort kernel of
-  # sparse products, solvers, and the ordering of windowed.
+  # patterns, 64-bit offsets of csr_merge, multi-vector products, blocks of 4 and 5, slower kernels of csr, csr-k formats,
+  # the sort kernel of sparse products, solvers and PageRank, and the ordering of windowed.
   set(packaged $<STREQUAL:${SPRY_CUDA_ARCHITECTURES},dist>)
   set(spry_cuda_seldom ${spry_cuda_sources})
   list(FILTER spry_cuda_seldom INCLUDE REGEX "/study/|_mixed_cuda|_seldom_cuda|_table_cuda|_pattern_cuda|_columns_|/csr_panel_cuda|\

@@ -36,8 +36,8 @@ typedef struct spryi_estimate {
 enum { SPRYI_COMPARED_THREADS = 2 };
 
 /*
- * Estimates all formats that have rates, for one vector, in the table's order, csr first. threads: CPU threads.
- * columns: number of vectors for which formats may be refused. Returns the number of estimates.
+ * Estimates all formats that have rates, in the table's order, csr first. Times are for one vector. threads: CPU
+ * threads. columns: number of vectors of a run, for reasons against a format. Returns the number of estimates.
  */
 int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *device, const spryi_features *features,
                        int threads, int64_t columns);

@@ -65,7 +65,7 @@ typedef struct spryi_run_args {
     const void *x;       /* one vector or multiple vectors, on the kernel's device */
     void *y;
     int64_t columns; /* number of vectors; over 1 only for operations in `multi_row_major` or `multi_column_major` */
-    int64_t x_stride, y_stride; /* distance between rows of multiple vectors in elements, at most 2^31 - 1 on a GPU */
+    int64_t x_stride, y_stride; /* elements between rows of multiple vectors; on a GPU at most 2^31 - 1 bytes */
     int64_t x_column_stride,
         y_column_stride;     /* distance between vectors in elements. If not 1, x_stride and y_stride are 1 */
     void *workspace;         /* workspace_bytes(storage) bytes; content is not kept between runs */

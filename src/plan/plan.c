@@ -269,7 +269,18 @@ static spry_status choose_format(const spryi_plan *plan, spryi_choice *choice, s
     return SPRY_OK;
 }
 
-/* Chooses a format and a kernel. Falls back to csr if the format has no kernel for the types of values. */
+/* Returns whether only the narrow type of the container's values prevents the kernel from reading it. */
+static bool is_too_narrow(const spryi_plan *plan)
+{
+    const spry_matrix *A = plan->A;
+    return A->stored && spryi_storage_arrays(A->stored->storage)->value_type != A->a.value_type &&
+           spryi_run_of(plan, &A->a);
+}
+
+/*
+ * Chooses a format and a kernel. If no kernel of a container's format reads its narrow values, builds the format with
+ * values of A's type. Falls back to csr if the format has no kernel for the types of values.
+ */
 static spry_status choose(spryi_plan *plan, spry_error *err)
 {
     spryi_choice choice = {0};
@@ -278,6 +289,12 @@ static spry_status choose(spryi_plan *plan, spry_error *err)
     spry_status status = take_choice(plan, &choice, &why);
     const bool readable = !plan->A->stored || choice.format->in_place;
     if (status == SPRY_OK && (readable || reads_stored(plan))) return SPRY_OK;
+    if (status == SPRY_OK && is_too_narrow(plan)) {
+        snprintf(plan->target.reason, sizeof plan->target.reason,
+                 "the container holds format %s; its %s values are widened for the kernel", choice.format->name,
+                 spry_type_name(spryi_storage_arrays(plan->A->stored->storage)->value_type));
+        return spryi_take_entries(plan, err);
+    }
     if (status != SPRY_OK && (status != SPRY_UNSUPPORTED || choice.format->in_place)) return spryi_hand_on(err, &why);
     status = choose_instead(plan, err);
     set_types_reason(plan, choice.format->name);

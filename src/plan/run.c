@@ -220,7 +220,7 @@ static bool runs_together(const spryi_plan *plan, const spryi_run_args *args, co
     /* Vectors of one element may be row-major and column-major; with column_stride 1 they count as row-major. */
     const bool strided = x->column_stride != 1 && y->column_stride != 1;
     const bool by_columns = strided && x->row_stride == 1 && y->row_stride == 1;
-    /* kernels have 32 bits for the bytes between rows */
+    /* kernels multiply indices of rows by the bytes between rows, in 32 bits */
     const int64_t most = INT32_MAX / (int64_t)plan->request.element_bytes;
     const bool strides_fit = x->row_stride <= most && y->row_stride <= most;
     return x->count > 1 && (by_rows || by_columns) && strides_fit && spryi_takes_columns(plan, &plan->map, by_rows) &&

@@ -97,7 +97,7 @@ static bool is_local(const spry_arrays *a, int narrow)
     const int64_t rows = a->layout == SPRY_CSC ? a->columns : a->rows,
                   cols = a->layout == SPRY_CSC ? a->rows : a->columns;
     double span = 0, seen = 0;
-    if (a->layout == SPRY_COO) return false;
+    if (a->layout == SPRY_COO || !a->offsets) return false; /* containers of other formats have no offsets */
     for (int64_t r = 0; r < ROWS; r++) {
         const int64_t i = rows / ROWS * r + rows % ROWS * r / ROWS;
         if (i >= rows) continue;

@@ -563,7 +563,8 @@ static void test_narrow_values(void **state)
     spry_context *context = context_of(2);
     spry_matrix *A = generate_matrix(context, "fem3,x=11,y=11,z=12,bits=24");
     const spry_arrays a = arrays_of(A);
-    double *x = malloc((size_t)a.columns * 8), *y[2] = {malloc((size_t)a.rows * 8), malloc((size_t)a.rows * 8)};
+    double *x = malloc((size_t)a.columns * 8), *y[3];
+    for (int p = 0; p < 3; p++) y[p] = malloc((size_t)a.rows * 8);
     for (int64_t j = 0; j < a.columns; j++) x[j] = 1 / (double)(j + 3);
     for (int f = 0; f < 4; f++) {
         const char *path = temporary_path("narrow.spry");
@@ -573,17 +574,19 @@ static void test_narrow_values(void **state)
         assert_int_equal(arrays_of(B).value_type, SPRY_F64);
         spry_arrays entries = arrays_of(B);
         assert_same_arrays(&a, &entries);
-        for (int p = 0; p < 2; p++) { /* a plan of the container, and one that keeps the type */
+        /* p: 0 a plan of the container, 1 of the container in A's type, 2 of A in A's type */
+        for (int p = 0; p < 3; p++) {
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);
             o.format = p ? formats[f] : NULL;
-            o.keep_value_type = p;
-            spry_spmv_plan *plan = create_plan(context, p ? A : B, &o);
+            o.keep_value_type = p > 0;
+            spry_spmv_plan *plan = create_plan(context, p < 2 ? B : A, &o);
             assert_int_equal(plan_info(plan).value_type, narrow && p == 0 ? SPRY_F32 : SPRY_F64);
+            assert_int_equal(plan_info(plan).from_file, p == 0 || (p == 1 && !narrow));
             MUST(spry_spmv_plan_run(plan, spry_vector_f64(y[p], a.rows), NULL,
                                     spry_vector_as_const(spry_vector_f64(x, a.columns)), NULL, NULL, err));
             spry_spmv_plan_destroy(plan);
         }
-        assert_memory_equal(y[0], y[1], (size_t)a.rows * 8);
+        for (int p = 1; p < 3; p++) assert_memory_equal(y[0], y[p], (size_t)a.rows * 8);
         write_to(B, path, formats[f]); /* again, from the storage */
         spry_matrix *C = read_from(context, path, NULL);
         spry_arrays again = arrays_of(C);
@@ -593,7 +596,8 @@ static void test_narrow_values(void **state)
         assert_int_equal(0, unlink(path));
     }
     spry_matrix_destroy(A);
-    free(x), free(y[0]), free(y[1]);
+    for (int p = 0; p < 3; p++) free(y[p]);
+    free(x);
     assert_int_equal(0, context_bytes(context));
     spry_context_destroy(context);
 }

@@ -299,6 +299,7 @@ static void test_functions(void **state)
         spry_cg_result solved = SPRY_INIT(spry_cg_result);
         spry_spmv_verification spmv = SPRY_INIT(spry_spmv_verification);
         spry_spgemm_verification spgemm = SPRY_INIT(spry_spgemm_verification);
+        spry_spgemm_options any = SPRY_INIT(spry_spgemm_options);
         spry_matrix_options coo = SPRY_INIT(spry_matrix_options);
         spry_ordering_options rcm = SPRY_INIT(spry_ordering_options);
         spry_spmv_options csr = SPRY_INIT(spry_spmv_options);
@@ -332,7 +333,8 @@ static void test_functions(void **state)
             assert_int_equal(storage.bytes, spryi_arrays_bytes(&A->a));
             break;
         case 7:
-            MUST(spry_spgemm(context, &C, NULL, B, B, NULL, err));
+            any.device = SPRY_DEVICE_AUTO;
+            MUST(spry_spgemm(context, &C, NULL, B, B, &any, err));
             wanted_C = multiply_matrices(context, A, A, NULL);
             assert_same_matrix(wanted_C, C);
             break;

@@ -18,7 +18,8 @@ template <typename V> struct many_columns {
     int count;        /* columns */
     int lanes;        /* threads per row; 1 if column-major */
     int sets;         /* number of sets of columns; a set has lanes * W * C columns, or C if column-major */
-    int x_row, y_row; /* strides between rows */
+    uint32_t x_row_bytes; /* from one row of x to the next; plan/run.c checks that strides in bytes fit 32 bits */
+    int y_row;            /* elements from one row of y to the next */
     int64_t x_column_stride, y_column_stride; /* strides between columns */
 };
 
@@ -60,15 +61,14 @@ template <typename SHAPE, typename V> struct column_place {
         return first + c * step < m.count;
     }
     /*
-     * Loads row j of piece c. Loads without a branch, so that multiple loads are in flight. If has() is false, returns
-     * values of the first piece or the last column, which are not used.
+     * Loads row j >= 0 of piece c. Loads without a branch, so that multiple loads are in flight. If has() is false,
+     * returns values of the first piece or the last column, which are not used.
      */
     __device__ __forceinline__ column_piece<SHAPE::W, V> load(const many_columns<V> &m, int c, int32_t j) const
     {
         typedef column_piece<SHAPE::W, V> piece;
         if (!SHAPE::BY_ROWS) return *(const piece *)(x[SHAPE::BY_ROWS ? 0 : c] + j);
-        /* a product of 32-bit factors takes one instruction; plan/run.c checks that strides in bytes fit 32 bits */
-        const uint64_t row = (uint64_t)(uint32_t)j * (uint32_t)(m.x_row * (int)sizeof(V));
+        const uint64_t row = (uint64_t)(uint32_t)j * m.x_row_bytes; /* one instruction */
         return *(const piece *)((const V *)((const char *)x[0] + row) + (has(m, c) ? c * step : 0));
     }
 };
@@ -105,7 +105,7 @@ template <typename V> static inline many_columns<V> columns_of(const spryi_run_a
     m.x = (const V *)args->x;
     m.y = (V *)args->y;
     m.count = (int)args->columns;
-    m.x_row = (int)args->x_stride;
+    m.x_row_bytes = (uint32_t)((uint64_t)args->x_stride * sizeof(V));
     m.y_row = (int)args->y_stride;
     m.x_column_stride = args->x_column_stride;
     m.y_column_stride = args->y_column_stride;

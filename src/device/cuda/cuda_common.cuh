@@ -311,8 +311,9 @@ template <typename KERNEL> static inline cudaError_t allow_shared_memory(KERNEL 
     }
 
 /*
- * A source with SPRY_CUDA_SELDOM has a second module (cmake/SpryCuda.cmake), compiled with SPRY_SELDOM_MODULE, for
- * instances that are seldom used. A GPU loads a module when one of its kernels is first launched.
+ * SPRY_CUDA_SELDOM precedes explicit instantiations that are seldom used. In the source's own module it is `extern`. A
+ * second module (cmake/SpryCuda.cmake) compiles the source with SPRY_SELDOM_MODULE and has these instances. A GPU loads
+ * a module when one of its kernels is first launched.
  */
 #ifdef SPRY_SELDOM_MODULE
 #define SPRY_CUDA_SELDOM

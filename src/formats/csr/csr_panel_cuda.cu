@@ -31,9 +31,9 @@ enum {
 };
 
 /*
- * The shape of a block. flight: number of entries for which a lane loads the rows of x together. With f32, smaller
- * blocks leave registers for more entries in flight, which makes products 1.1 to 1.2 times as fast in the mean. With
- * f64 this is faster for 2 vectors only, and slower for 16 and 32. Measured on an H200.
+ * Size of a thread block and of its loads. flight: number of entries for which a lane loads the rows of x together.
+ * With f32, smaller blocks leave registers for more entries in flight, so products are 1.1 to 1.2 times as fast on
+ * average. With f64, blocks of 128 threads are faster only for 2 vectors, and slower for 16 and 32. Measured on an H200.
  */
 template <typename V, int W, int C> struct panel_shape : column_shape<true, W, C> {
     static const bool is_double = sizeof(V) == 8;
@@ -203,9 +203,9 @@ static __device__ __forceinline__ tile_rows load_again(const tile_rows *tile)
  * or `mean` must be less than 12. Groups of 8 or more lanes also need a mean of at least 3 entries per row, to hide
  * latency. Measured on an H200.
  */
-static __device__ __forceinline__ bool rows_fill_groups(int threads, int rows, int mean, int lanes)
+static __device__ __forceinline__ bool rows_fill_groups(int groups, int rows, int mean, int lanes)
 {
-    const int groups = threads / lanes, passes = (rows + groups - 1) / groups;
+    const int passes = (rows + groups - 1) / groups;
     const bool busy = passes == 1 ? 5 * rows >= 2 * groups : 5 * rows >= 3 * passes * groups || mean < 12;
     return busy && (mean >= 3 || lanes < 8);
 }
@@ -218,7 +218,7 @@ template <typename SHAPE, typename V> static __device__ __forceinline__ int
 end_rows(const panel_memory<SHAPE, V> *memory, int rows, int32_t *columns, uint16_t *owner, int lanes)
 {
     const int mean = (memory->begin[rows] - memory->begin[0]) / rows, most = mean + mean / 2 + EVEN;
-    int uneven = !rows_fill_groups(SHAPE::threads, rows, mean, lanes);
+    int uneven = !rows_fill_groups(SHAPE::threads / lanes, rows, mean, lanes);
     for (int i = threadIdx.x; i < rows; i += SHAPE::threads) {
         const int length = memory->begin[i + 1] - memory->begin[i], last = memory->begin[i + 1] - 1;
         uneven |= length > most;
@@ -240,7 +240,7 @@ static __device__ __forceinline__ void run_rows(panel_memory<SHAPE, V> *memory, 
 {
     const panel_place<SHAPE, V> place(m);
     const int g = place.group, from = memory->begin[0], all = memory->begin[rows] - from;
-    const int share = (all + place.groups - 1) / place.groups | 1; /* odd: no bank conflicts */
+    const int share = (all + place.groups - 1) / place.groups;
     const int begin = from + min(g * share, all), end = from + min((g + 1) * share, all);
     column_piece<SHAPE::W, V> sum[SHAPE::C];
     int of_head = -1; /* row that ends in this segment and began before it; -1: none */
@@ -334,7 +334,7 @@ static __device__ __forceinline__ void run_piece(const merge_splits &s, int64_t 
     column_piece<SHAPE::W, V> sum[SHAPE::C];
     clear(sum, SHAPE::C);
     for (int at = 0; at < mine.count; at += room) {
-        const int count = min(mine.count - at, room), share = (count + place.groups - 1) / place.groups | 1;
+        const int count = min(mine.count - at, room), share = (count + place.groups - 1) / place.groups;
         __syncthreads(); /* the previous entries are no longer needed */
         stage<SHAPE::threads>(columns, values, Aj + mine.begin + at, Ax ? Ax + mine.begin + at : Ax, count);
         __syncthreads();
@@ -394,12 +394,12 @@ static __global__ void __launch_bounds__(SHAPE::threads, SHAPE::blocks)
 #pragma unroll 1
     for (;;) {
         __syncthreads();
-        if (sizeof(V) == 8) own = memory.own;
+        if (SHAPE::is_double) own = memory.own;
         if (__syncthreads_or(end_rows<SHAPE>(&memory, own.count, columns, owner, m.lanes)))
             run_rows<SIMPLE, SHAPE>(&memory, own.count, own.first, columns, values, owner, m, alpha, beta);
         else
             run_even_rows<SIMPLE, SHAPE>(&memory, own.count, own.first, columns, values, m, alpha, beta);
-        if (sizeof(V) == 8) own = memory.own;
+        if (SHAPE::is_double) own = memory.own;
         if (!own.more) return;
         __syncthreads(); /* the previous rows are no longer needed */
         const tile_rows all = load_again(tile);

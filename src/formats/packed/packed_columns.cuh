@@ -43,11 +43,11 @@ template <int KIND> static __device__ __forceinline__ bool has_slot(unsigned hel
     return KIND == SPRYI_PACKED_DIAGONALS ? (held >> t & 1) != 0 : t < (int)held;
 }
 
-/* The bytes of an index, and the number of indices of a slot: one distance (DIAGONALS), or one index per lane. */
+/* Bytes of a stored index, and number of indices from one slot to the next. */
 template <int KIND> static constexpr int index_bytes = KIND == SPRYI_PACKED_OFFSETS ? 2 : 4;
 template <int KIND> static constexpr int index_stride = KIND == SPRYI_PACKED_DIAGONALS ? 1 : (int)LANES;
 
-/* Returns the index at position `at`. */
+/* Returns the index at position `at`: the distance of a slot (DIAGONALS), or the index of an entry. */
 template <int KIND> static __device__ __forceinline__ int32_t index_at(const uint8_t *index, int at)
 {
     if (KIND == SPRYI_PACKED_OFFSETS) return __ldg((const uint16_t *)index + at);
@@ -57,7 +57,7 @@ template <int KIND> static __device__ __forceinline__ int32_t index_at(const uin
 /*
  * Adds slots t .. t + N - 1 of the lane to sum[r][c], for rows r of its block row and pieces c of the vectors. The
  * slots must exist and have room for all lanes. To avoid branches, missing entries load from a valid address and are
- * not added. Ax and index: the lane's value and index in slot t. WHOLE: no entry is missing.
+ * not added. Ax and index: the lane's value (not read if s.Ax is NULL) and index in slot t. WHOLE: no entry is missing.
  */
 template <int KIND, bool WHOLE, int B, int N, typename SHAPE, typename S, typename V>
 static __device__ __forceinline__ void add_slots(column_piece<SHAPE::W, V> (&sum)[B][SHAPE::C],
@@ -112,11 +112,12 @@ static __device__ __forceinline__ void add_all_slots(column_piece<SHAPE::W, V> (
                                                      const column_slice<S> &s, const many_columns<V> &m,
                                                      const column_place<SHAPE, V> &place)
 {
-    const S *Ax = s.Ax + s.own;
+    const int own = s.Ax ? s.own : 0, step = s.Ax ? N * B * B * LANES : 0;
+    const S *Ax = s.Ax + own;
     const uint8_t *index = s.index + (KIND == SPRYI_PACKED_DIAGONALS ? 0 : s.own * index_bytes<KIND>);
     int t = 0;
 #pragma unroll 1
-    for (; t + N <= s.width; t += N, Ax += N * B * B * LANES, index += N * index_stride<KIND> * index_bytes<KIND>) {
+    for (; t + N <= s.width; t += N, Ax += step, index += N * index_stride<KIND> * index_bytes<KIND>) {
         if (B > 1 && s.prefetches && t + BLOCKS_AHEAD * N < s.width)
             prefetch(s.Ax + (t + BLOCKS_AHEAD * N) * B * B * LANES, N * B * B * LANES * (int)sizeof(S));
         add_slots<KIND, WHOLE, B, N, SHAPE>(sum, s, m, place, t, Ax, index);
@@ -346,9 +347,9 @@ template <typename SHAPE, typename V> static void deal_columns(many_columns<V> *
 }
 
 /*
- * Returns the number of warps that share a slice and a set of vectors, at most m.lanes. More warps read the slice's
- * values more often. If there are few slices, m.lanes warps are up to 1.6 times as fast, except in f32 with blocks.
- * Measured on an H200.
+ * Returns the number of warps that share a slice and a set of vectors, a power of two, at most m.lanes. More warps read
+ * the slice's values more often. If there are few slices, m.lanes warps are up to 1.6 times as fast, except in f32 with
+ * blocks. Measured on an H200.
  */
 template <int B, typename V> static int shares_of(const spryi_packed *s, const many_columns<V> &m)
 {

@@ -205,16 +205,6 @@ static spryi_work gpu_work(const spryi_product *p)
     return w;
 }
 
-static const char *why_not(const spryi_product *p)
-{
-    enum { LEAST_ROWS = 1 << 17, LEAST_ROWS_OF_MANY = 1 << 15 }; /* a slice has more warps for multiple vectors */
-    if (!p->on_gpu)
-        return p->features->simd > SPRYI_PORTABLE ? NULL : "without AVX2 its kernel is slower than its rates predict";
-    if (p->columns > 1)
-        return p->features->rows < LEAST_ROWS_OF_MANY ? "fewer than 32768 rows are too few slices" : NULL;
-    return p->features->rows < LEAST_ROWS ? "fewer than 131072 rows are too few slices" : NULL;
-}
-
 /*
  * On a GPU, long rows are read once for each vector. Whether column-major vectors are read in place is estimated as in
  * reads_column_major (packed_slices_cuda.cu).
@@ -240,6 +230,16 @@ static double later_vector(const spryi_product *p)
     const spryi_packed_guess *g = p->guess;
     const double strided = fmin(2 * g->strided, 1); /* a slice on diagonals is twice as fast as other slices */
     return STRIDED * strided + INDEXED * fmin(p->features->slots, MOST_SLOTS) * (1 - strided);
+}
+
+static const char *why_not(const spryi_product *p)
+{
+    enum { LEAST_ROWS = 1 << 17, LEAST_ROWS_TOGETHER = 1 << 15 };
+    if (!p->on_gpu)
+        return p->features->simd > SPRYI_PORTABLE ? NULL : "without AVX2 its kernel is slower than its rates predict";
+    if (p->columns > 1 && limit_way(p) != SPRYI_ONE_BY_ONE) /* a slice has more warps */
+        return p->features->rows < LEAST_ROWS_TOGETHER ? "fewer than 32768 rows are too few slices" : NULL;
+    return p->features->rows < LEAST_ROWS ? "fewer than 131072 rows are too few slices" : NULL;
 }
 
 static spryi_vectors_rates vectors_rates(const spryi_product *p)

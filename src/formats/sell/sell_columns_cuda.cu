@@ -17,14 +17,17 @@
 
 enum { COLUMNS_THREADS = 256, LANES = 32 };
 
-/* Slots that a thread loads at a time. */
-template <typename SHAPE> struct columns_flight {
-    static const int slots = SHAPE::C > 3 ? 2 : 4;
+/*
+ * slots: number of slots that a thread loads at a time. blocks: minimum number of thread blocks per multiprocessor.
+ * Without this bound the compiler uses so few registers that loads run one by one.
+ */
+template <typename SHAPE, typename V> struct columns_flight {
+    static const int slots = SHAPE::C > 3 ? 2 : 4, blocks = sizeof(V) == 8 || SHAPE::C > 3 ? 4 : 5;
 };
 
 /*
  * Adds the products of the next N slots to `sum`, and advances Aj and Ax. Consecutive slots are c elements apart. All N
- * slots must exist: loads under a condition would run one by one.
+ * slots must exist, so that the loads need no condition and are in flight together.
  */
 template <int N, typename SHAPE, typename S, typename V>
 static __device__ __forceinline__ void add_slots(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const int32_t **Aj,
@@ -52,13 +55,8 @@ static __device__ __forceinline__ void add_slots(column_piece<SHAPE::W, V> (&sum
     if (*Ax) *Ax += N * c;
 }
 
-/* blocks: per multiprocessor. Without this bound the compiler uses so few registers that loads run one by one. */
-template <typename V> struct columns_residence {
-    static const int blocks = sizeof(V) == 8 ? 4 : 5;
-};
-
 template <typename S, typename V, typename SHAPE> static __global__ void
-__launch_bounds__(COLUMNS_THREADS, columns_residence<V>::blocks)
+__launch_bounds__(COLUMNS_THREADS, columns_flight<SHAPE, V>::blocks)
     sell_columns(const __grid_constant__ spryi_sell s, const __grid_constant__ many_columns<V> m, scalar<V> alpha,
                  scalar<V> beta)
 {
@@ -73,7 +71,7 @@ __launch_bounds__(COLUMNS_THREADS, columns_residence<V>::blocks)
     const int32_t *Aj = (const int32_t *)s.columns + at;
     const S *Ax = s.values ? (const S *)s.values + at : NULL;
     column_piece<SHAPE::W, V> sum[SHAPE::C] = {};
-    constexpr int N = columns_flight<SHAPE>::slots; /* 2 or 4 */
+    constexpr int N = columns_flight<SHAPE, V>::slots; /* 2 or 4 */
     const int length = s.lengths[l];
 #pragma unroll 1
     for (int left = length; left >= N; left -= N) add_slots<N, SHAPE>(sum, &Aj, &Ax, s.c, m, place);
