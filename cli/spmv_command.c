@@ -362,6 +362,16 @@ static void print_product(const product *p, const arguments *a)
                    vectors, p->record.input.type, p->record.input.index);
 }
 
+/* Returns the type of the plan's values if it is narrower than the matrix's, else NULL. */
+static const char *narrow_type(const product *p)
+{
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    if (!p->plan || spry_spmv_plan_get_info(p->plan, &info, NULL) != SPRY_OK || info.value_type == SPRY_PATTERN)
+        return NULL;
+    const char *name = spry_type_name(info.value_type);
+    return strncmp(p->record.input.type, name, strlen(name)) == 0 ? NULL : name;
+}
+
 static void print_report(const product *p, const arguments *a)
 {
     const record *r = &p->record;
@@ -378,8 +388,10 @@ static void print_report(const product *p, const arguments *a)
     if (strcmp(r->method.ordering, "none") != 0)
         cli_print_line(stdout, "ordering", "%s, by the plan", r->method.ordering);
     if (r->reason[0]) cli_print_line(stdout, r->status == RECORD_OK ? "because" : "status", "%s", r->reason);
-    cli_print_line(stdout, "set-up", "%s; the product %s; storage %s", cli_time(r->cost.setup_us).s,
-                   cli_time(r->time.first_us).s, cli_bytes(r->rates.bytes).s);
+    const char *narrow = narrow_type(p);
+    cli_print_line(stdout, "set-up", "%s; the product %s; storage %s%s%s", cli_time(r->cost.setup_us).s,
+                   cli_time(r->time.first_us).s, cli_bytes(r->rates.bytes).s, narrow ? ", values as " : "",
+                   narrow ? narrow : "");
     print_prediction(r);
     if (r->time.median_us > 0) print_time(p);
     cli_print_line(stdout, "error", "%.2g of the bound in the worst row: %s", r->max_error,

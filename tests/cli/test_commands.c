@@ -146,6 +146,8 @@ static void devices_and_kernels(void **state)
     expect("kernels", 0, TEST_STUDY("csr_reference_cpu", "Kernels of studies are not in this build"), NULL);
     expect("kernels --format coo", 0, "coo_portable_cpu", NULL);
     expect("kernels --long --format csr", 0, "storage: ", NULL);
+    if (__builtin_cpu_supports("avx2"))
+        expect("spmv gen:fem3,x=15,y=15,z=15,bits=24 --format packed", 0, ", values as f32", NULL);
     expect("kernels --format cs", 2, NULL, "--format is 'cs', expected one of: ");
     expect("kernels --device tpu", 2, NULL, "--device is 'tpu', expected one of: cpu, cuda");
     expect("kernels csr", 2, NULL, "expected no arguments");
