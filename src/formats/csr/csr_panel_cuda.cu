@@ -33,7 +33,8 @@ enum {
 /*
  * Size of a thread block and of its loads. flight: number of entries for which a lane loads the rows of x together.
  * With f32, smaller blocks leave registers for more entries in flight, so products are 1.1 to 1.2 times as fast on
- * average. With f64, blocks of 128 threads are faster only for 2 vectors, and slower for 16 and 32. Measured on an H200.
+ * average. With f64, blocks of 128 threads are faster only for 2 vectors, and slower for 16 and 32. Measured on an
+ * H200.
  */
 template <typename V, int W, int C> struct panel_shape : column_shape<true, W, C> {
     static const bool is_double = sizeof(V) == 8;
