@@ -33,7 +33,8 @@
  * kernels. A plain row has the same type three times, and every kernel has an instance for it. For a mixed row, only
  * kernels of formats that use SPRYI_ANY_ROW have instances; the other kernels have NULL. To add a mixed row, define the
  * next SPRYI_ROW_, add it to SPRYI_MIXED_ROWS, and instantiate it in base/instantiate.h and base/instantiate_types.h.
- * SPRYI_TABLE_ROWS: rows whose stored type is an index into a table. Only CUDA kernels of packed have instances.
+ * SPRYI_TABLE_ROWS: rows whose stored type is an index into a table. Only CUDA kernels of packed have instances, since
+ * with tables sell and bsr would read at least the bytes of packed.
  */
 #define SPRYI_ROW_0(X, argument) X(f32, f32, f32, f32, argument)
 #define SPRYI_ROW_1(X, argument) X(f64, f64, f64, f64, argument)

@@ -19,7 +19,7 @@ enum { COLUMNS_THREADS = 256, LANES = 32 };
 
 /*
  * slots: number of slots that a thread loads at a time. blocks: minimum number of thread blocks per multiprocessor.
- * Without this bound the compiler uses so few registers that loads run one by one.
+ * Without this bound the compiler uses too few registers, so that loads wait for earlier loads.
  */
 template <typename SHAPE, typename V> struct columns_flight {
     static const int slots = SHAPE::C > 3 ? 2 : 4, blocks = sizeof(V) == 8 || SHAPE::C > 3 ? 4 : 5;
