@@ -59,8 +59,8 @@ static const char *why_not(const spryi_product *p)
 
 static spryi_vectors_rates vectors_rates(const spryi_product *p)
 {
-    static const double STEP_US =
-        0.2; /* per entry of the longest row; cnr-2000: 0.13 (f32, 2 vectors) to 0.55 (f64, 32) */
+    /* us per entry of the longest row; cnr-2000: 0.13 (f32, 2 vectors) to 0.55 (f64, 32 vectors) */
+    static const double STEP_US = 0.2;
     (void)p;
     return (spryi_vectors_rates){.matrix = 1,
                                  .row = 4.9,
