@@ -51,20 +51,15 @@ static __device__ __forceinline__ double load_value(const double *p)
     asm volatile("ld.global.L1::no_allocate.f64 %0, [%1];" : "=d"(v) : "l"(p));
     return v;
 }
-static __device__ __forceinline__ uint16_t load_value(const uint16_t *p)
+[[maybe_unused]] static __device__ __forceinline__ uint16_t load_value(const uint16_t *p)
 {
     uint16_t v;
     asm volatile("ld.global.L1::no_allocate.u16 %0, [%1];" : "=h"(v) : "l"(p));
     return v;
 }
-static __device__ __forceinline__ float load_value(const spryi_bf16 *p)
+template <typename S> static __device__ __forceinline__ float load_value(const S *p)
 {
-    const spryi_bf16 v = {load_value((const uint16_t *)p)};
-    return widened(v);
-}
-static __device__ __forceinline__ float load_value(const spryi_f16 *p)
-{
-    const spryi_f16 v = {load_value((const uint16_t *)p)};
+    const S v = {load_value((const uint16_t *)p)};
     return widened(v);
 }
 static __device__ __forceinline__ int32_t load_offset(const int32_t *p)
@@ -73,7 +68,7 @@ static __device__ __forceinline__ int32_t load_offset(const int32_t *p)
     asm volatile("ld.global.nc.b32 %0, [%1];" : "=r"(v) : "l"(p));
     return v;
 }
-static __device__ __forceinline__ int64_t load_offset(const int64_t *p)
+[[maybe_unused]] static __device__ __forceinline__ int64_t load_offset(const int64_t *p)
 {
     int64_t v;
     asm volatile("ld.global.nc.b64 %0, [%1];" : "=l"(v) : "l"(p));
