@@ -555,7 +555,7 @@ static void count_on_gpu(spryi_estimate *e, const spryi_rank_request *q, const s
 static void count_columns(spryi_ranking *r, const spryi_rank_request *q)
 {
     const bool on_cpu = spryi_class_is_cpu(q->device);
-    const double INTO_ROWS = on_cpu ? 3 : 2, OUT_OF_ROWS = on_cpu ? 4 : 8;
+    const double INTO_ROWS = on_cpu ? 1.5 : 2, OUT_OF_ROWS = on_cpu ? 4 : 8;
     const double vectors = (double)(q->A->a.rows + q->A->a.columns) * (double)spry_type_bytes(q->vector_type);
     const double csr_rate = r->list[0].bytes / r->list[0].us;
     for (int k = 0; k < r->count; k++) {

@@ -17,8 +17,8 @@ SPRYI_INLINE void SPRY_FN(map_entries)(const spryi_vector_map *m, const bool per
 }
 
 /*
- * Maps multiple columns. Processes PIECE rows of all columns at a time, so that their cache lines remain cached. Vectors
- * do not overlap, and adds is a constant: the loop takes 0.6 of the time.
+ * Maps multiple columns. Processes PIECE rows of all columns at a time, so that their cache lines remain cached. The
+ * vectors do not overlap, and adds is a constant, so that the loop takes 0.6 of the time.
  */
 SPRYI_INLINE void SPRY_FN(map_columns)(const spryi_vector_map *m, const bool adds, int64_t begin, int64_t end)
 {
