@@ -242,6 +242,12 @@ static int64_t sector_of(const place *p, int64_t k)
     return spryi_minor_of(p->csr, k) >> p->sector_bits;
 }
 
+/* Returns the logarithm to base 2 of the elements of x in a sector. */
+static int sector_bits_of(const spryi_features *f)
+{
+    return __builtin_ctz((unsigned)(SECTOR / f->number_bytes));
+}
+
 static place place_at(const spry_arrays *csr, int64_t first, int64_t most, int sector_bits)
 {
     int64_t end = first + NEAR_ROWS < csr->rows ? first + NEAR_ROWS : csr->rows;
@@ -314,7 +320,7 @@ static spry_status find_sectors(spryi_features *f, spryi_number_set *set, spryi_
     const double most = (double)sizes->entries / (NEAR_ROWS * fmax(f->lengths.mean, 1));
     const double wanted = fmin(fmax(most, (double)sizes->least_places), (double)sizes->places);
     const int64_t places = (int64_t)fmin(wanted, (double)groups);
-    const int sector_bits = __builtin_ctz((unsigned)(SECTOR / f->number_bytes));
+    const int sector_bits = sector_bits_of(f);
     sector_sums sums = {0};
     const int64_t range = reader->count;
     for (int64_t p = 0; p < places; p++) {
@@ -372,8 +378,8 @@ static int64_t tile_at(const spry_arrays *csr, int64_t t, int64_t tiles)
  * run. Returns the sum of the counts divided by the number of entries. range: index of the first tile's range in the
  * reader.
  */
-static double scattered_share(spryi_number_set *set, const spryi_column_reader *reader, int64_t range,
-                              int64_t per_sector, int64_t entries, int64_t tiles)
+static double scattered_share(spryi_number_set *set, const spryi_column_reader *reader, int64_t range, int sector_bits,
+                              int64_t entries, int64_t tiles)
 {
     int64_t distinct = 0;
     for (int64_t t = 0; t < tiles; t++) {
@@ -381,7 +387,7 @@ static double scattered_share(spryi_number_set *set, const spryi_column_reader *
         const spry_arrays view = spryi_range_at(reader, range + t);
         for (int64_t k = tile; k < tile + TILE; k++) {
             if ((k - tile) % entries == 0) spryi_number_set_empty(set);
-            distinct += spryi_number_set_add(set, spryi_minor_of(&view, k) / per_sector);
+            distinct += spryi_number_set_add(set, spryi_minor_of(&view, k) >> sector_bits);
         }
     }
     return (double)distinct / ((double)tiles * TILE);
@@ -393,14 +399,15 @@ static spry_status find_scattered(spryi_features *f, spryi_number_set *set, spry
     const spry_arrays *csr = reader->csr;
     const int64_t size = f->number_bytes, tiles = f->effort == SPRYI_FULL ? TILES : QUICK_TILES;
     const bool long_rows = f->lengths.longest > MOST_LONGEST * f->lengths.mean;
+    const int bits = sector_bits_of(f);
     const bool by_warps = size == 4 && long_rows && csr->nnz >= LEAST_BY_WARPS;
     if (csr->nnz < LEAST_ENTRIES || csr->columns * size < LEAST_X_BYTES) return SPRY_OK;
     const int64_t range = reader->count;
     for (int64_t t = 0; t < tiles; t++)
         (void)spryi_want_entries(reader, tile_at(csr, t, tiles), tile_at(csr, t, tiles) + TILE);
     SPRYI_OK_OR_RETURN(spryi_fetch_wanted(reader, err));
-    f->scattered = scattered_share(set, reader, range, SECTOR / size, TILE, tiles) >= SCATTERED ||
-                   (by_warps && scattered_share(set, reader, range, SECTOR / size, LANES, tiles) >= SCATTERED_WARPS);
+    f->scattered = scattered_share(set, reader, range, bits, TILE, tiles) >= SCATTERED ||
+                   (by_warps && scattered_share(set, reader, range, bits, LANES, tiles) >= SCATTERED_WARPS);
     return SPRY_OK;
 }
 

@@ -151,7 +151,7 @@ typedef struct spryi_product {
     double cache_bytes; /* size of the device's last cache */
     bool on_gpu;
     spryi_narrows narrows;
-    int64_t columns; /* number of vectors; 0 in `work` and `guess` */
+    int64_t columns; /* number of vectors; 0 in `work` */
 } spryi_product;
 
 /* Returns the predicted bytes that narrow values save per stored value; 0 if the kernel does not narrow values. */

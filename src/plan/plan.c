@@ -272,9 +272,7 @@ static spry_status choose_format(const spryi_plan *plan, spryi_choice *choice, s
 /* Returns whether only the narrow type of the container's values prevents the kernel from reading it. */
 static bool is_too_narrow(const spryi_plan *plan)
 {
-    const spry_matrix *A = plan->A;
-    return A->stored && spryi_storage_arrays(A->stored->storage)->value_type != A->a.value_type &&
-           spryi_run_of(plan, &A->a);
+    return plan->A->stored && spryi_is_stored_narrow(plan->A) && spryi_run_of(plan, &plan->A->a);
 }
 
 /*
@@ -395,8 +393,8 @@ bool spryi_takes_columns(const spryi_plan *plan, const spryi_plan_map *map, bool
 }
 
 /*
- * Returns the number of columns that are copied to row-major together, if the plan copies: as many as the plan's
- * `count`, but at most 64 bytes per row on a CPU, and 256 on a GPU. With room for three columns, any number of columns
+ * Returns the number of columns that are copied to row-major together, if the plan copies. This is the plan's `count`,
+ * but at most 64 bytes per row on a CPU, and 256 on a GPU. With room for three columns, any number of columns
  * above one splits into passes of at least two columns. In a pass of a single column, results would have other bits.
  */
 static int64_t joined_columns(const spryi_plan *plan)

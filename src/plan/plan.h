@@ -286,6 +286,9 @@ void spryi_choose_stored(spryi_choice *choice, const spryi_stored *stored);
  */
 spry_status spryi_blocks_as_stored(spry_matrix **made, const spry_matrix *A, spry_error *err);
 
+/* Returns whether a container's values have a narrower type than the matrix. A->stored must not be NULL. */
+bool spryi_is_stored_narrow(const spry_matrix *A);
+
 /* Returns whether plans with these options may read A's stored format. A kernel of that format may be missing. */
 bool spryi_may_read_stored(const spry_matrix *A, const spry_spmv_options *options);
 

@@ -470,13 +470,18 @@ spry_status spryi_blocks_as_stored(spry_matrix **made, const spry_matrix *A, spr
     return SPRY_OK;
 }
 
+bool spryi_is_stored_narrow(const spry_matrix *A)
+{
+    return spryi_storage_arrays(A->stored->storage)->value_type != A->a.value_type;
+}
+
 bool spryi_may_read_stored(const spry_matrix *A, const spry_spmv_options *o)
 {
     const spryi_stored *stored = A->stored;
     const spryi_kernel *kernel = o->kernel ? spryi_find_kernel(o->kernel) : NULL;
     if (!stored || (o->ordering && strcmp(o->ordering, "none") != 0)) return 0;
     if (o->op == SPRY_TRANSPOSE && stored->format->layout.sections_lack_columns) return 0;
-    if (o->keep_value_type && spryi_storage_arrays(stored->storage)->value_type != A->a.value_type) return 0;
+    if (o->keep_value_type && spryi_is_stored_narrow(A)) return 0;
     if (o->kernel && !(kernel && strcmp(kernel->format, stored->format->name) == 0)) return 0;
     return spryi_format_is_auto(o) || spryi_is_stored_as(stored, o->format);
 }
