@@ -121,7 +121,7 @@ static void every_kernel(spry_type type, const char *ordering)
                                  (spryi_find_kernel(kernel)->multi_row_major & SPRYI_OP_SPMV) != 0;
             const size_t many = multiple ? sizeof shapes / sizeof *shapes : 1;
             for (size_t k = 0; k < many; k++) {
-                multiply(plan, kernel, &p, x, product, &shapes[k], 1, on_gpu);
+                if (for_rows) multiply(plan, kernel, &p, x, product, &shapes[k], 1, on_gpu);
                 multiply(plan, kernel, &p, x, product, &shapes[k], 0, on_gpu); /* column-major */
             }
             spry_spmv_plan_destroy(plan);
