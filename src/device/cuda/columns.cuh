@@ -73,29 +73,42 @@ template <typename SHAPE, typename V> struct column_place {
     }
 };
 
-/* Stores the thread's columns of one row of y, by the rules of put(). SIMPLE: beta is 0 and alpha is not. */
-template <bool SIMPLE = false, typename SHAPE, typename V>
-static __device__ __forceinline__ void put_columns(const many_columns<V> &m, const column_place<SHAPE, V> &place,
-                                                   int64_t row, const column_piece<SHAPE::W, V> *sum, V alpha, V beta)
+/*
+ * Stores the thread's columns of one row of y, by the rules of put(). y: address of the row's element in the thread's
+ * first column. SIMPLE: beta is 0 and alpha is not.
+ */
+template <bool SIMPLE, typename SHAPE, typename V>
+static __device__ __forceinline__ void put_columns_at(V *y, const many_columns<V> &m,
+                                                      const column_place<SHAPE, V> &place,
+                                                      const column_piece<SHAPE::W, V> *sum, V alpha, V beta)
 {
     typedef column_piece<SHAPE::W, V> piece;
 #pragma unroll
     for (int c = 0; c < SHAPE::C; c++) {
         if (!place.has(m, c)) continue;
-        V *y = m.y + row * m.y_row + (int64_t)(place.first + c * place.step) * m.y_column_stride;
         if (!SHAPE::BY_ROWS) {
-            put(y, 0, sum[c].of[0], alpha, SIMPLE ? V(0) : beta);
+            put(y, c * m.y_column_stride, sum[c].of[0], alpha, SIMPLE ? V(0) : beta);
             continue;
         }
+        V *to = y + c * place.step;
         piece before, result;
-        if (!SIMPLE && beta != 0) before = *(const piece *)y;
+        if (!SIMPLE && beta != 0) before = *(const piece *)to;
 #pragma unroll
         for (int w = 0; w < SHAPE::W; w++) {
             result.of[w] = !SIMPLE && alpha == 0 ? V(0) : alpha * sum[c].of[w];
             if (!SIMPLE && beta != 0) result.of[w] += beta * before.of[w];
         }
-        *(piece *)y = result;
+        *(piece *)to = result;
     }
+}
+
+/* Stores the thread's columns of row `row` of y. */
+template <typename SHAPE, typename V>
+static __device__ __forceinline__ void put_columns(const many_columns<V> &m, const column_place<SHAPE, V> &place,
+                                                   int64_t row, const column_piece<SHAPE::W, V> *sum, V alpha, V beta)
+{
+    V *y = m.y + row * m.y_row + place.first * (SHAPE::BY_ROWS ? 1 : m.y_column_stride);
+    put_columns_at<false>(y, m, place, sum, alpha, beta);
 }
 
 /* Returns the columns of a run. The caller then sets `lanes` and `sets`. */
