@@ -1,12 +1,13 @@
 /*
  * csr_panel, the kernel of csr_merge_cuda for multiple row-major vectors.
  *
- * Idea: a block has the rows of a tile, as with one vector, and copies their entries to shared memory in whole sectors.
- *       Then it divides the entries into equal segments, regardless of rows. A group of lanes multiplies a segment;
- *       each lane has some of the vectors (columns.cuh), so that the lanes read a row of x in pieces of 16 bytes.
+ * Idea: a block has the rows of a tile, as with one vector, and copies the entries of up to ROWS rows at a time to
+ *       shared memory, in whole sectors. Then it divides these entries into segments of equal length, regardless of
+ *       rows; the last segments may be shorter or empty. A group of lanes multiplies a segment; each lane has some of
+ *       the vectors (columns.cuh), so that the lanes read a row of x in pieces of 16 bytes.
  *
- *           entries    a a a b b | b b b b b | c c d d d        three segments, four rows
- *                      put a      tail        head b, put c, d
+ *           entries    a a a b b | b b b b b | b c c d d        three segments, four rows
+ *                      put a      tail b      head b, put c, d
  *                      tail b
  *
  *       A row that begins and ends in a segment is written to y directly. The sums of other rows are the segment's head
@@ -16,8 +17,8 @@
  *       long row has a block of its own; the block that finishes last adds up the row's sums in order.
  * Work: one block per tile and per piece, for up to PANEL_COLUMNS vectors; more vectors take more launches.
  * Cost: bytes of CSR once per launch. X and Y once, if the caches hold the rows of X that nearby rows read.
- *       Deterministic. The order of a row's additions depends on the matrix and the number of vectors, not on their
- *       values; the bits differ from those of a product with one vector.
+ *       Deterministic. The order of a row's additions depends on the matrix and on the number, alignment and strides of
+ *       the vectors, not on their values; the bits differ from those of a product with one vector.
  * Source: columns over lanes, equal segments: Yang, Buluc, Owens, Design Principles for Sparse Matrix Multiplication on
  *         the GPU, 2018; entries through shared memory: Greathouse and Daga 2014; this library.
  */
@@ -28,7 +29,7 @@ enum {
     STAGED = 5,  /* entries that a thread loads together */
     ROWS = 1024, /* rows of a tile that are multiplied together */
     EVEN = 6,    /* a row of at most 1.5 times the mean length plus EVEN entries counts as of similar length */
-    SPARE = 8,   /* entries with column 0 and value 0 after the last entry in shared memory; at least `flight` */
+    SPARE = 8,   /* entries with column 0 and value 0 after the last entry, which the last batch of a segment reads */
 };
 
 /*
@@ -50,7 +51,7 @@ static __device__ __forceinline__ int quotient(int a, int b)
     return (int)__fdividef((float)a + 0.5f, (float)b);
 }
 
-/* Returns the number of entries that a block has shared memory for. */
+/* Returns the number of entries that a block has shared memory for, in addition to SPARE. */
 template <typename V> static inline int room_for(const merge_splits *s)
 {
     return shape<V>::tile + (s->kind == FEW ? cut<FEW>::longest : cut<MANY>::longest);
@@ -131,10 +132,7 @@ template <int N, typename V> static __device__ __forceinline__ void clear(column
         for (int w = 0; w < N; w++) sum[c].of[w] = 0;
 }
 
-/*
- * Clears `sum` at this place. Otherwise compilers clear other registers earlier, and copy the sum to them after every
- * entry.
- */
+/* Clears `sum` in place. Without `asm`, compilers keep zeros in other registers and copy sums after every entry. */
 template <int N, int C> static __device__ __forceinline__ void clear_here(column_piece<N, float> (&sum)[C])
 {
 #pragma unroll
@@ -173,7 +171,7 @@ static __device__ __forceinline__ void add_kept(column_piece<SHAPE::W, V> (&sum)
     }
 }
 
-/* Loads N numbers from shared memory. `from` is aligned to N numbers. */
+/* Loads N numbers from shared memory. `from` is aligned to 16 bytes. */
 template <int N, typename T> static __device__ __forceinline__ void load_aligned(T (&to)[N], const T *from)
 {
     constexpr int M = N * sizeof(T) > 16 ? 16 / sizeof(T) : N;
@@ -186,11 +184,11 @@ template <int N, typename T> static __device__ __forceinline__ void load_aligned
 }
 
 /*
- * Adds the products of `flight` entries and x to `sum`, from entry k on. The rows of x are loaded together, even if the
- * entries are in different rows of A. Calls ended(k) after an entry k that ends a row.
+ * Adds the products of `flight` entries and x to `sum`, from entry k on, a multiple of `flight`. The rows of x are
+ * loaded together, even if the entries are in different rows of A. Calls ended(k) after an entry k that ends a row.
  */
 template <typename SHAPE, typename V, typename ENDED> static __device__ __forceinline__ void
-add_segment(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const int32_t *columns, const V *values, int k,
+add_batch(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const int32_t *columns, const V *values, int k,
             const many_columns<V> &m, const column_place<SHAPE, V> &place, ENDED ended)
 {
     constexpr int N = SHAPE::flight;
@@ -320,7 +318,7 @@ end_rows(const panel_memory<SHAPE, V> *memory, int rows, int32_t *columns, uint1
 
 /*
  * Computes y of `rows` <= ROWS rows from `first` on, by segments. Their entries are in shared memory. Indices of
- * columns and values are relative to the tile's first entry, as in memory->begin.
+ * columns and values are relative to the first entry of row `first`, as in memory->begin.
  */
 template <bool SIMPLE, typename SHAPE, typename V>
 static __device__ __forceinline__ void run_rows(panel_memory<SHAPE, V> *memory, int rows, int64_t first,
@@ -331,7 +329,7 @@ static __device__ __forceinline__ void run_rows(panel_memory<SHAPE, V> *memory, 
     const panel_place<SHAPE, V> place(m, first);
     const int g = place.group, all = memory->begin[rows];
     const int batches = quotient(all + place.groups * N - 1, place.groups * N);
-    const int share = (batches < 4 ? batches : batches | 1) * N;
+    const int share = (batches < 4 ? batches : batches | 1) * N; /* odd: neighbouring groups read different banks */
     const int begin = min(g * share, all), end = min(begin + share, all);
     column_piece<SHAPE::W, V> sum[SHAPE::C];
     int of_head = -1; /* row that ends in this segment and began before it; -1: none */
@@ -348,9 +346,9 @@ static __device__ __forceinline__ void run_rows(panel_memory<SHAPE, V> *memory, 
             began = true;
             clear_here(sum);
         };
-        /* Entries after the last row's end do no harm: their sum is not used. */
+        /* SPARE entries, after the last row's end, are added to a sum that is not used. */
 #pragma unroll 1
-        for (int k = begin; k < end; k += N) add_segment<SHAPE>(sum, columns, values, k, m, place.at, ended);
+        for (int k = begin; k < end; k += N) add_batch<SHAPE>(sum, columns, values, k, m, place.at, ended);
         keep<SHAPE>(memory->tail, sum);
         if (began && threadIdx.x == g * m.lanes) atomicOr(&memory->began[g / 32], 1u << g % 32);
     }
@@ -516,6 +514,10 @@ static spry_status launch_panel(const spryi_run_args *args, const many_columns<V
     const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
     const merge_splits *s = (const merge_splits *)args->auxiliary;
     const int room = room_for<V>(s);
+    static_assert((shape<V>::tile + cut<FEW>::longest + SPARE) * sizeof(V) % 16 == 0 &&
+                      (shape<V>::tile + cut<MANY>::longest + SPARE) * sizeof(V) % 16 == 0,
+                  "columns are aligned to 16 bytes");
+    static_assert(SHAPE::flight <= SPARE, "a batch ends in the spare entries");
     const size_t bytes = (size_t)(room + SPARE) * (sizeof(V) + sizeof(int32_t) + sizeof(uint16_t));
     const auto kernel = csr_panel<SIMPLE, SHAPE, S, V, P, J>;
     cudaError_t code = cudaSuccess;
@@ -554,8 +556,8 @@ static spry_status run_panels(const spryi_run_args *args, spry_error *err)
 
 /*
  * Chooses the width of pieces of x: 16 bytes if the alignment of the rows of x allows it. With f64 and at least 32
- * vectors, a lane has two pieces: products are 1.05 times as fast, but slower for fewer vectors and with f32. Measured
- * on an H200.
+ * vectors, a lane has two pieces, which are 1.05 times as fast as one. For fewer vectors or f32, two are slower.
+ * Measured on an H200.
  */
 template <typename S, typename V, typename P, typename J>
 spry_status spry_cuda_csr_panel(const spryi_run_args *args, spry_error *err)
