@@ -360,17 +360,16 @@ static spry_status find_sectors(spryi_features *f, spryi_number_set *set, spryi_
 static const double SCATTERED = 0.5, SCATTERED_WARPS = 0.65;
 static const double MOST_LONGEST = 8; /* rows over this many times the mean length are long; only swept cuts them */
 enum {
-    TILES = 64,
-    QUICK_TILES = 8,
+    TILES = 16,
     TILE = 2048,              /* entries */
     LEAST_ENTRIES = 3 << 19,  /* smaller matrices do not count as scattered: they occupy too few multiprocessors */
     LEAST_BY_WARPS = 1 << 23, /* entries */
     LEAST_X_BYTES = 1 << 19,  /* matrices with a smaller x do not count as scattered: first-level caches hold x */
 };
 
-static int64_t tile_at(const spry_arrays *csr, int64_t t, int64_t tiles)
+static int64_t tile_at(const spry_arrays *csr, int64_t t)
 {
-    return (csr->nnz - TILE) / (tiles - 1) * t;
+    return (csr->nnz - TILE) / (TILES - 1) * t;
 }
 
 /*
@@ -379,35 +378,34 @@ static int64_t tile_at(const spry_arrays *csr, int64_t t, int64_t tiles)
  * reader.
  */
 static double scattered_share(spryi_number_set *set, const spryi_column_reader *reader, int64_t range, int sector_bits,
-                              int64_t entries, int64_t tiles)
+                              int64_t entries)
 {
     int64_t distinct = 0;
-    for (int64_t t = 0; t < tiles; t++) {
-        const int64_t tile = tile_at(reader->csr, t, tiles);
+    for (int64_t t = 0; t < TILES; t++) {
+        const int64_t tile = tile_at(reader->csr, t);
         const spry_arrays view = spryi_range_at(reader, range + t);
         for (int64_t k = tile; k < tile + TILE; k++) {
             if ((k - tile) % entries == 0) spryi_number_set_empty(set);
             distinct += spryi_number_set_add(set, spryi_minor_of(&view, k) >> sector_bits);
         }
     }
-    return (double)distinct / ((double)tiles * TILE);
+    return (double)distinct / ((double)TILES * TILE);
 }
 
 static spry_status find_scattered(spryi_features *f, spryi_number_set *set, spryi_column_reader *reader,
                                   spry_error *err)
 {
     const spry_arrays *csr = reader->csr;
-    const int64_t size = f->number_bytes, tiles = f->effort == SPRYI_FULL ? TILES : QUICK_TILES;
+    const int64_t size = f->number_bytes;
     const bool long_rows = f->lengths.longest > MOST_LONGEST * f->lengths.mean;
     const int bits = sector_bits_of(f);
     const bool by_warps = size == 4 && long_rows && csr->nnz >= LEAST_BY_WARPS;
     if (csr->nnz < LEAST_ENTRIES || csr->columns * size < LEAST_X_BYTES) return SPRY_OK;
     const int64_t range = reader->count;
-    for (int64_t t = 0; t < tiles; t++)
-        (void)spryi_want_entries(reader, tile_at(csr, t, tiles), tile_at(csr, t, tiles) + TILE);
+    for (int64_t t = 0; t < TILES; t++) (void)spryi_want_entries(reader, tile_at(csr, t), tile_at(csr, t) + TILE);
     SPRYI_OK_OR_RETURN(spryi_fetch_wanted(reader, err));
-    f->scattered = scattered_share(set, reader, range, bits, TILE, tiles) >= SCATTERED ||
-                   (by_warps && scattered_share(set, reader, range, bits, LANES, tiles) >= SCATTERED_WARPS);
+    f->scattered = scattered_share(set, reader, range, bits, TILE) >= SCATTERED ||
+                   (by_warps && scattered_share(set, reader, range, bits, LANES) >= SCATTERED_WARPS);
     return SPRY_OK;
 }
 
@@ -473,11 +471,14 @@ static spry_status guess(const inspection_job *l, int index, spry_error *err)
     return status;
 }
 
-/* Parts of an inspection. Each part is a task for the threads. Tasks for the guesses of formats precede the parts. */
+/*
+ * Parts of an inspection. Each part is a task for the threads. Tasks for the guesses of formats follow the parts. The
+ * longest task is first, since other threads start 50 to 100 us after the caller's.
+ */
 static const struct {
     spry_status (*inspect)(const inspection_job *l, spryi_column_reader *reader, spry_error *err);
     bool guesses_follow; /* the guesses that need relations run after this part */
-} parts[] = {{inspect_sectors, false}, {inspect_relations, true}, {inspect_slots, false}, {inspect_tiles, false}};
+} parts[] = {{inspect_relations, true}, {inspect_sectors, false}, {inspect_tiles, false}, {inspect_slots, false}};
 enum { PARTS = sizeof parts / sizeof *parts, MOST_TASKS = PARTS + SPRYI_MOST_ESTIMATED };
 
 typedef struct parts_job {
@@ -506,8 +507,8 @@ static void run_task(void *argument, int t)
     parts_job *job = argument;
     spryi_memory_limit *before = spryi_set_memory_limit(job->limit);
     job->why[t] = (spry_error)SPRY_ERROR_INIT;
-    job->status[t] = t < job->guess_count ? guess(job->l, job->guesses[t], &job->why[t])
-                                          : inspect_part(job->l, t - job->guess_count, &job->why[t]);
+    job->status[t] = t < PARTS ? inspect_part(job->l, t, &job->why[t])
+                               : guess(job->l, job->guesses[t - PARTS], &job->why[t]);
     (void)spryi_set_memory_limit(before);
 }
 

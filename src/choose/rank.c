@@ -218,23 +218,21 @@ static int64_t columns_bytes(const spry_arrays *a)
 }
 
 /*
- * Returns an estimate of the number of entries that an inspection fetches. Some samples have a fixed number of entries,
- * the others a fixed number of rows.
+ * Returns an estimate of the number of entries that a quick inspection fetches. Some samples have a fixed number of
+ * entries, the others a fixed number of rows.
  */
-static double sampled_entries(const spry_arrays *a, spryi_effort effort)
+static double sampled_entries(const spry_arrays *a)
 {
-    static const struct {
-        double entries, rows;
-    } samples[] = {[SPRYI_QUICK] = {90e3, 2e3}, [SPRYI_FULL] = {600e3, 70e3}};
-    return samples[effort].entries + samples[effort].rows * (double)a->nnz / (double)a->rows;
+    static const double ENTRIES = 105e3, ROWS = 2e3;
+    return ENTRIES + ROWS * (double)a->nnz / (double)a->rows;
 }
 
 /* Returns whether A's columns are sampled on the device, since copying all of them would take longer. */
-static bool is_sampled(const spry_arrays *a, spry_op op, spryi_effort effort)
+static bool is_sampled(const spry_arrays *a, spry_op op)
 {
     enum { WHOLE_BYTES = 2 << 20 };
     return a->device > 0 && op == SPRY_NO_TRANSPOSE && columns_bytes(a) > WHOLE_BYTES &&
-           2 * sampled_entries(a, effort) < (double)a->nnz;
+           2 * sampled_entries(a) < (double)a->nnz;
 }
 
 static spry_status open_sampled(inspected *at, const spry_matrix *A, spry_error *err)
@@ -259,10 +257,10 @@ static void close_inspected(inspected *at)
  * Prepares *at. The columns remain on the device if is_sampled returns true, else *at is CSR in host memory. The caller
  * closes *at.
  */
-static spry_status open_inspected(inspected *at, const spry_matrix *A, spry_op op, spryi_effort effort, spry_error *err)
+static spry_status open_inspected(inspected *at, const spry_matrix *A, spry_op op, spry_error *err)
 {
     *at = (inspected){.context = A->context};
-    if (is_sampled(&A->a, op, effort)) {
+    if (is_sampled(&A->a, op)) {
         const spry_status status = open_sampled(at, A, err);
         if (status != SPRY_OK) close_inspected(at);
         return status;
@@ -385,31 +383,28 @@ const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, co
 
 /*
  * Returns an estimate of the time of an inspection in us. Counts at most `most` entries. Full inspections on one thread
- * of a Zen 3 took 1.5 to 9 ms for 0.2 to 3 million entries, which is 0.4 to 2.6 times the estimate for CPUs.
+ * of a Zen 3 took 1.5 to 9 ms for 0.2 to 3 million entries, which is 0.4 to 2.6 times the estimate. Quick inspections
+ * for an H200 took 0.2 to 0.4 ms on the host.
  */
-static double inspection_us(const spry_arrays *a, spryi_effort effort, bool for_cpu)
+static double inspection_us(const spry_arrays *a, spryi_effort effort)
 {
-    enum { FULL_FOR_CPU = SPRYI_FULL + 1 };
     static const struct {
         double constant, entry, most, row;
-    } costs[] = {[SPRYI_QUICK] = {70, 0.004, 1 << 16, 0},
-                 [SPRYI_FULL] = {150, 0.004, 1 << 20, 0.0005},
-                 [FULL_FOR_CPU] = {150, 0.012, 1 << 19, 0.0005}};
-    const int c = effort == SPRYI_FULL && for_cpu ? FULL_FOR_CPU : (int)effort;
-    return costs[c].constant + costs[c].entry * fmin((double)a->nnz, costs[c].most) + costs[c].row * (double)a->rows;
+    } costs[] = {[SPRYI_QUICK] = {70, 0.004, 1 << 16, 0}, [SPRYI_FULL] = {150, 0.012, 1 << 19, 0.0005}};
+    return costs[effort].constant + costs[effort].entry * fmin((double)a->nnz, costs[effort].most) +
+           costs[effort].row * (double)a->rows;
 }
 
-/* Returns an estimate of the time in us to copy the data of an inspection to the host. */
-static double fetch_us(const spry_arrays *a, spry_op op, spryi_effort effort)
+/* Returns an estimate of the time in us to copy the data of a quick inspection to the host. */
+static double fetch_us(const spry_arrays *a, spry_op op)
 {
-    static const double BYTES = 10000, COPY = 12; /* speed of copies in bytes per us; us to start a copy */
-    static const double COPIES[] = {[SPRYI_QUICK] = 12, [SPRYI_FULL] = 16};
+    static const double BYTES = 10000, COPY = 12, COPIES = 12; /* bytes per us; us to start a copy; copies of samples */
     const double columns = (double)columns_bytes(a);
     const double offsets = (double)((a->rows + 1) * (int64_t)spryi_index_type_bytes(a->offset_type));
     if (a->device == 0)
         return op == SPRY_TRANSPOSE ? columns / BYTES : 0; /* the GPU builds A^T; then its columns are copied */
-    if (!is_sampled(a, op, effort)) return (offsets + columns) / BYTES + COPY * 2;
-    return (offsets + columns * sampled_entries(a, effort) / (double)a->nnz) / BYTES + COPY * (1 + COPIES[effort]);
+    if (!is_sampled(a, op)) return (offsets + columns) / BYTES + COPY * 2;
+    return (offsets + columns * sampled_entries(a) / (double)a->nnz) / BYTES + COPY * (1 + COPIES);
 }
 
 /*
@@ -429,7 +424,7 @@ static double csr_us(const spry_arrays *a, const spryi_device_class *c)
 bool spryi_inspection_pays(spryi_effort *effort, const spry_arrays *a, spry_op op, const spryi_device_class *c,
                            int64_t calls)
 {
-    static const double SHARE = 0.03, AT_LEAST = 30; /* us */
+    static const double SHARES[] = {[SPRYI_CPU] = 0.03, [SPRYI_GPU] = 0.1}, AT_LEAST = 30; /* us */
     const bool is_transposed = op == SPRY_TRANSPOSE;
     spry_arrays inspected = *a;
     if (is_transposed) {
@@ -437,12 +432,10 @@ bool spryi_inspection_pays(spryi_effort *effort, const spry_arrays *a, spry_op o
         inspected.columns = a->rows;
     }
     const bool on_cpu = spryi_class_is_cpu(c);
-    const double all = fmax(SHARE * (double)calls * csr_us(&inspected, c), AT_LEAST);
-    const double fetch = on_cpu ? 0 : fetch_us(a, op, SPRYI_QUICK);
-    if (inspection_us(&inspected, SPRYI_QUICK, on_cpu) + fetch > all) return false;
-    /* The fetch is not counted for A^T, which is inspected like any matrix after it is built. */
-    const double fetch_more = is_transposed || on_cpu ? 0 : fetch_us(a, op, SPRYI_FULL);
-    *effort = inspection_us(&inspected, SPRYI_FULL, on_cpu) + fetch_more <= all ? SPRYI_FULL : SPRYI_QUICK;
+    const double all = fmax(SHARES[!on_cpu] * (double)calls * csr_us(&inspected, c), AT_LEAST);
+    const double fetch = on_cpu ? 0 : fetch_us(a, op);
+    if (inspection_us(&inspected, SPRYI_QUICK) + fetch > all) return false;
+    *effort = on_cpu && inspection_us(&inspected, SPRYI_FULL) <= all ? SPRYI_FULL : SPRYI_QUICK;
     return true;
 }
 
@@ -623,7 +616,7 @@ spry_status spryi_rank(spryi_ranking *r, const spryi_rank_request *request, spry
                          .calls = request->calls,
                          .columns = request->columns > 1 ? request->columns : 1};
     r->features.guesses = r->guesses;
-    SPRYI_TRY(open_inspected(&at, A, request->op, request->effort, err));
+    SPRYI_TRY(open_inspected(&at, A, request->op, err));
     SPRYI_TRY(spryi_find_row_profile(&rows, A->context, &at.csr, request->effort, err));
     at.csr.value_type = A->a.value_type;
     SPRYI_TRY(spryi_find_features(A->context, &r->features, &at.csr, at.device, &rows, &inspection, err));
