@@ -421,18 +421,14 @@ typedef struct inspection_job {
     const spryi_inspection *inspection;
 } inspection_job;
 
-static spry_status make_set(spryi_number_set *set, int bits, const inspection_job *l, spry_error *err)
-{
-    return spryi_number_set_make(l->context, set, bits, "a sample of columns", err);
-}
-
 static spry_status inspect_sectors(const inspection_job *l, spryi_column_reader *reader, spry_error *err)
 {
     enum { FEW_BITS = 7 };
     spryi_number_set set = {0}, few = {0};
     spry_status status = SPRY_OK;
-    SPRYI_TRY(make_set(&set, sizes_of(l->inspection->effort)->set_bits, l, err));
-    SPRYI_TRY(make_set(&few, FEW_BITS, l, err));
+    const int bits = sizes_of(l->inspection->effort)->set_bits;
+    SPRYI_TRY(spryi_number_set_make(l->context, &set, bits, "a sample of sectors", err));
+    SPRYI_TRY(spryi_number_set_make(l->context, &few, FEW_BITS, "a sample of sectors", err));
     status = find_sectors(l->f, &set, &few, reader, l->inspection->on_gpu, err);
 done:
     spryi_release(l->context, set.slots);
@@ -444,7 +440,8 @@ static spry_status inspect_tiles(const inspection_job *l, spryi_column_reader *r
 {
     spryi_number_set set;
     if (!l->inspection->on_gpu) return SPRY_OK;
-    SPRYI_OK_OR_RETURN(make_set(&set, sizes_of(l->inspection->effort)->set_bits, l, err));
+    const int bits = sizes_of(l->inspection->effort)->set_bits;
+    SPRYI_OK_OR_RETURN(spryi_number_set_make(l->context, &set, bits, "tiles of columns", err));
     const spry_status status = find_scattered(l->f, &set, reader, err);
     spryi_release(l->context, set.slots);
     return status;

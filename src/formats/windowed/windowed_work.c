@@ -35,7 +35,7 @@ _Static_assert(sizeof(windowed_guess) <= sizeof(spryi_guess), "a guess holds it"
 
 /* ---- guess: windows of consecutive rows and balls ------------------------------------------------------ */
 
-enum { SECTOR = 32 /* bytes */, MOST_WINDOWS = 16 /* most sampled windows of consecutive rows, and most balls */ };
+enum { MOST_WINDOWS = 16 /* most sampled windows of consecutive rows, and most balls */ };
 
 /* Sizes of the samples. */
 typedef struct sample_sizes {
@@ -91,7 +91,8 @@ typedef struct guesser {
     int64_t sampled;
     int64_t *lengths; /* lengths of the rows of a window */
     int64_t windows;  /* number of sampled windows of each kind */
-    int64_t window, per_sector, run;
+    int64_t window, run;
+    int sector_bits;     /* a sector of x has 2^sector_bits elements */
     int64_t most;        /* limit of the entries counted per window */
     int64_t all_columns; /* index of the reader's range with all columns; -1: not requested */
 } guesser;
@@ -142,7 +143,7 @@ static void add_window(guesser *g, window_sums *sums, const row_list *list)
         const spry_arrays view = spryi_range_at(g->reader, list->ranges[n]);
         for (int64_t k = begin; k < begin + length; k++) {
             const int64_t j = spryi_minor_of(&view, k);
-            if (spryi_number_set_add(&g->columns, j)) (void)spryi_number_set_add(&g->sectors, j / g->per_sector);
+            if (spryi_number_set_add(&g->columns, j)) (void)spryi_number_set_add(&g->sectors, j >> g->sector_bits);
         }
     }
     sums->windows++;
@@ -426,7 +427,7 @@ static spry_status prepare(guesser *g, spry_context *context, spryi_column_reade
     g->reader = reader;
     g->csr = csr;
     g->window = window < csr->rows ? window : csr->rows;
-    g->per_sector = SECTOR / (csr->value_type == SPRY_F32 ? 4 : 8);
+    g->sector_bits = csr->value_type == SPRY_F32 ? 3 : 2;
     g->sampled = sizes_of(effort)->grouped;
     set_sizes(g, effort);
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &g->samples, SPRYI_WINDOWED_MOST_RUN * g->sampled, "sampled rows", err));
