@@ -424,7 +424,7 @@ static double csr_us(const spry_arrays *a, const spryi_device_class *c)
 bool spryi_inspection_pays(spryi_effort *effort, const spry_arrays *a, spry_op op, const spryi_device_class *c,
                            int64_t calls)
 {
-    static const double SHARES[] = {[SPRYI_CPU] = 0.03, [SPRYI_GPU] = 0.1}, AT_LEAST = 30; /* us */
+    static const double QUICK = 0.1, FULL = 0.03, AT_LEAST = 30; /* shares of the products' time; us */
     const bool is_transposed = op == SPRY_TRANSPOSE;
     spry_arrays inspected = *a;
     if (is_transposed) {
@@ -432,10 +432,10 @@ bool spryi_inspection_pays(spryi_effort *effort, const spry_arrays *a, spry_op o
         inspected.columns = a->rows;
     }
     const bool on_cpu = spryi_class_is_cpu(c);
-    const double all = fmax(SHARES[!on_cpu] * (double)calls * csr_us(&inspected, c), AT_LEAST);
-    const double fetch = on_cpu ? 0 : fetch_us(a, op);
-    if (inspection_us(&inspected, SPRYI_QUICK) + fetch > all) return false;
-    *effort = on_cpu && inspection_us(&inspected, SPRYI_FULL) <= all ? SPRYI_FULL : SPRYI_QUICK;
+    const double all = (double)calls * csr_us(&inspected, c), fetch = on_cpu ? 0 : fetch_us(a, op);
+    if (inspection_us(&inspected, SPRYI_QUICK) + fetch > fmax(QUICK * all, AT_LEAST)) return false;
+    const bool is_full = on_cpu && inspection_us(&inspected, SPRYI_FULL) <= fmax(FULL * all, AT_LEAST);
+    *effort = is_full ? SPRYI_FULL : SPRYI_QUICK;
     return true;
 }
 

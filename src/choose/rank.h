@@ -63,10 +63,10 @@ typedef struct spryi_ranking {
 enum { SPRYI_MANY_CALLS = 10000 };
 
 /*
- * Returns true if an inspection of A costs at most 3 % (on a CPU) or 10 % (on a GPU, where other formats save more) of
- * the time of `calls` products of csr, or at most 30 us. *effort becomes the largest effort within that limit on a CPU,
- * and SPRYI_QUICK on a GPU. The cost includes copying columns to the host if A is in device memory or if a GPU
- * transposes A. The cost does not include the time of conversions, which the ranking counts.
+ * Returns true if a quick inspection of A costs at most 10 % of the time of `calls` products of csr, or at most 30 us.
+ * *effort becomes SPRYI_QUICK, or on a CPU SPRYI_FULL if a full inspection costs at most 3 %. The cost includes copying
+ * columns to the host if A is in device memory or if a GPU transposes A. The cost does not include the time of
+ * conversions, which the ranking counts.
  */
 bool spryi_inspection_pays(spryi_effort *effort, const spry_arrays *a, spry_op op, const spryi_device_class *device,
                            int64_t calls);

@@ -98,7 +98,7 @@ static void choices_on_a_gpu(void **state)
         {"grid7,x=80,y=80,z=80", "packed", "us a product predicted, sell ", 0},
         {"grid7,x=60,y=60,z=60", "csr", "too few calls", 3},
         {"grid7,x=60,y=60,z=60", "csr", "too few calls", 20},
-        /* An inspection would take more than 3 % of the predicted time of 75 calls. */
+        /* An inspection would take more than 10 % of the predicted time of 75 calls. */
         {"grid7,x=60,y=60,z=60", "csr", "too few calls expected for an inspection", 75},
         {"grid7,x=80,y=80,z=80", "packed", "set-up counted over 2000", 2000}, /* a short inspection */
         {"grid7,x=80,y=80,z=80", "packed", "set-up counted over 20000", 20000},
@@ -143,7 +143,7 @@ static void choices_on_a_cpu(void **state)
         {"rmat16", "packed", "scoo ", 0},
         {"grid7,x=20,y=20,z=20", "ell", "set-up counted over 10000", 0},
         {"grid7,x=20,y=20,z=20", "ell", "set-up counted over 1000", 1000},
-        {"grid7,x=20,y=20,z=20", "csr", "too few calls expected for an inspection", 100},
+        {"grid7,x=20,y=20,z=20", "csr", "too few calls expected for an inspection", 30},
         {"grid7,x=20,y=20,z=20", "csr", "too few calls expected for each conversion", 5},
         {"grid7,x=10,y=10,z=10", "packed", "set-up counted over 10000", 0}, /* so small that only one thread works */
         {"grid5,x=4,y=4", "csr", "too few entries", 0},                     /* inspection costs more than it can save */

@@ -35,16 +35,19 @@ static const spryi_rates_row rates[] = {
     {"avx512-amd", {NULL, NULL,            1.158,  1.129, 5.486e4, 3.008e4, 6.228e5, 9.205e4, 3.987e4, 0.0002734,
         0.001324, 0.0004107, 0,     7.339e-6, 0,       {0,       0,    0,
         0,       0},    {128.7, 274,    2598,      9.059}}},
-    {"avx2-amd", {NULL, NULL,              0.4899, 1.339, 8114,    8218,    5.476e5, 6.38e4,  1.331e4, 0.001846,
-        0.004619, 0.005296,  0,     1.896e-5, 0,       {0,       0,    0,
-        0,       0},    {43.97, 19.51,  3484,      2.021}}},
+    {"avx2-amd", {NULL, NULL,              1.902,  3.482, 1.707e4, 1.483e4, 5.476e5, 1.032e5, 2.061e4, 0.0009789,
+        0.0003346, 0.005533,  0,     1.7e-5,   0,       {0,       0,    0,
+        0,       0},    {40.29, 8.877,  937.7,     1.095}}},
     {0},
 };
 /* clang-format on */
 
 enum { LANES = 32 };
 
-/* The product does not read the columns of rows that have the previous row's columns, or these columns plus one. */
+/*
+ * The product does not read the columns of rows that have the previous row's columns, or these columns plus one. Blocks
+ * are rows whose end a processor does not predict, since their lengths differ.
+ */
 static spryi_work cpu_work(const spryi_product *p)
 {
     const spryi_features *f = p->features;
@@ -57,7 +60,7 @@ static spryi_work cpu_work(const spryi_product *p)
                         .steps = n * own * (1 - f->relations.adjacent),
                         .columns = n,
                         .slices = (double)f->rows,
-                        .blocks = (double)f->rows * f->lengths.body_deviation};
+                        .blocks = (double)f->rows * fmin(f->lengths.body_deviation * f->lengths.mean, 1)};
 }
 
 /*
