@@ -53,8 +53,8 @@ typedef struct spryi_ranking {
     int count, allowed;                    /* number of estimates; only the first `allowed` may be chosen */
     spryi_estimate list[SPRYI_MOST_RATES]; /* sorted by the time of a product */
     /*
-     * Positions in `list` of the estimates with the least time of set-up and `calls` products: `taken` among all
-     * allowed estimates, `csr` among the estimates of csr.
+     * Positions in `list` of the estimates with the least time of set-up, counted 1.25 times, and `calls` products:
+     * `taken` among all allowed estimates, `csr` among the estimates of csr.
      */
     int taken, csr;
 } spryi_ranking;
