@@ -254,13 +254,13 @@ static void close_inspected(inspected *at)
 }
 
 /*
- * Prepares *at. The columns remain on the device if is_sampled returns true, else *at is CSR in host memory. The caller
- * closes *at.
+ * Prepares *at. For a quick inspection, the columns remain on the device if is_sampled returns true. Otherwise *at is
+ * CSR in host memory: a full inspection reads most columns. The caller closes *at.
  */
-static spry_status open_inspected(inspected *at, const spry_matrix *A, spry_op op, spry_error *err)
+static spry_status open_inspected(inspected *at, const spry_matrix *A, spry_op op, spryi_effort effort, spry_error *err)
 {
     *at = (inspected){.context = A->context};
-    if (is_sampled(&A->a, op)) {
+    if (effort == SPRYI_QUICK && is_sampled(&A->a, op)) {
         const spry_status status = open_sampled(at, A, err);
         if (status != SPRY_OK) close_inspected(at);
         return status;
@@ -425,9 +425,8 @@ bool spryi_inspection_pays(spryi_effort *effort, const spry_arrays *a, spry_op o
                            int64_t calls)
 {
     static const double QUICK = 0.1, FULL = 0.03, AT_LEAST = 30; /* shares of the products' time; us */
-    const bool is_transposed = op == SPRY_TRANSPOSE;
     spry_arrays inspected = *a;
-    if (is_transposed) {
+    if (op == SPRY_TRANSPOSE) {
         inspected.rows = a->columns;
         inspected.columns = a->rows;
     }
@@ -618,7 +617,7 @@ spry_status spryi_rank(spryi_ranking *r, const spryi_rank_request *request, spry
                          .calls = request->calls,
                          .columns = request->columns > 1 ? request->columns : 1};
     r->features.guesses = r->guesses;
-    SPRYI_TRY(open_inspected(&at, A, request->op, err));
+    SPRYI_TRY(open_inspected(&at, A, request->op, request->effort, err));
     SPRYI_TRY(spryi_find_row_profile(&rows, A->context, &at.csr, request->effort, err));
     at.csr.value_type = A->a.value_type;
     SPRYI_TRY(spryi_find_features(A->context, &r->features, &at.csr, at.device, &rows, &inspection, err));

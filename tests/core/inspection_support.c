@@ -29,7 +29,7 @@ void free_both_places(spry_context *context, both_places *both)
     spry_matrix_destroy(both->on_host);
 }
 
-spry_status rank_for_h100(spryi_ranking *r, const spry_matrix *A, spry_type type, spry_error *err)
+spry_status rank_for_h100(spryi_ranking *r, const spry_matrix *A, spryi_effort effort, spry_type type, spry_error *err)
 {
     const spryi_rank_request request = {.A = A,
                                         .op = SPRY_NO_TRANSPOSE,
@@ -37,16 +37,17 @@ spry_status rank_for_h100(spryi_ranking *r, const spry_matrix *A, spry_type type
                                         .device = spryi_class_named(A->context, "h100"),
                                         .threads = 1,
                                         .calls = 1000,
-                                        .effort = SPRYI_QUICK};
+                                        .effort = effort};
     return spryi_rank(r, &request, err);
 }
 
-void check_same_inspection(const char *spec, const both_places *both, spry_type type)
+void check_same_inspection(const char *spec, const both_places *both, spryi_effort effort, spry_type type)
 {
     spryi_ranking on_host, on_device;
     spry_error err = SPRY_ERROR_INIT;
-    if (rank_for_h100(&on_host, both->on_host, type, &err) != SPRY_OK) fail_msg("%s: %s", spec, err.message);
-    if (rank_for_h100(&on_device, both->on_device, type, &err) != SPRY_OK) fail_msg("%s: %s", spec, err.message);
+    if (rank_for_h100(&on_host, both->on_host, effort, type, &err) != SPRY_OK) fail_msg("%s: %s", spec, err.message);
+    if (rank_for_h100(&on_device, both->on_device, effort, type, &err) != SPRY_OK)
+        fail_msg("%s: %s", spec, err.message);
     assert_int_equal(on_host.count, on_device.count);
     assert_int_equal(on_host.taken, on_device.taken);
     for (int k = 0; k < on_host.count; k++) {

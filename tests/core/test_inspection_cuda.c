@@ -9,8 +9,8 @@ static void as_on_the_host(void **state)
     spry_context *context = context_of(0);
     for (int n = 0; n < inspected_count; n++) {
         both_places both = in_both_places(context, inspected_matrices[n].spec);
-        check_same_inspection(inspected_matrices[n].spec, &both, SPRY_F32);
-        check_same_inspection(inspected_matrices[n].spec, &both, SPRY_F64);
+        check_same_inspection(inspected_matrices[n].spec, &both, SPRYI_QUICK, SPRY_F32);
+        check_same_inspection(inspected_matrices[n].spec, &both, SPRYI_FULL, SPRY_F64);
         free_both_places(context, &both);
     }
     spry_context_destroy(context);

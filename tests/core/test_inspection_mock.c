@@ -19,12 +19,12 @@ static void inspect(spry_context *context, const inspected *l)
     spryi_value_sample sample;
     spryi_sample_values(&sample, NULL, &both.on_host->a);
     const int64_t of_values = sample.count > 0 ? SPRYI_SAMPLE_BYTES / SPRYI_PIECE_BYTES : 0;
-    for (int n = 0; n < 2; n++) {
+    for (int full = 0; full < 2; full++) { /* a full inspection copies all columns */
         const int64_t before = mock.gathered, calls = mock.gathers;
-        check_same_inspection(l->spec, &both, n ? SPRY_F64 : SPRY_F32);
+        check_same_inspection(l->spec, &both, full ? SPRYI_FULL : SPRYI_QUICK, full ? SPRY_F64 : SPRY_F32);
         const double share = (double)(mock.gathered - before - of_values) / pieces;
         if (mock.gathers - calls > MOST_GATHERS) fail_msg("%s: %d gathers", l->spec, (int)(mock.gathers - calls));
-        if (share > l->share || share == 0) fail_msg("%s: %g of the columns fetched", l->spec, share);
+        if (share > l->share || (share == 0) != full) fail_msg("%s: %g of the columns fetched", l->spec, share);
     }
     assert_int_equal(context_bytes(context), held);
     assert_int_equal(mock.blocks, blocks);
@@ -46,7 +46,7 @@ static void small_ones_are_copied(void **state)
     spry_context *context = context_of(1);
     both_places both = in_both_places(context, "grid5,x=100,y=100");
     const int64_t calls = mock.gathers;
-    check_same_inspection("grid5", &both, SPRY_F64);
+    check_same_inspection("grid5", &both, SPRYI_QUICK, SPRY_F64);
     assert_int_equal(mock.gathers, calls);
     free_both_places(context, &both);
     spry_context_destroy(context);
@@ -67,7 +67,7 @@ static void without_memory(void **state)
         spryi_memory_limit limit;
         spry_error err = SPRY_ERROR_INIT;
         spryi_begin_memory_limit(&limit, most);
-        const spry_status status = rank_for_h100(&r, both.on_device, SPRY_F64, &err);
+        const spry_status status = rank_for_h100(&r, both.on_device, SPRYI_QUICK, SPRY_F64, &err);
         done = spryi_end_memory_limit(&limit, status, &err) == SPRY_OK;
         if (!done) assert_int_equal(status, SPRY_OUT_OF_MEMORY);
         refused += !done;

@@ -7,9 +7,9 @@
 
 /*
  * In the row avx512-amd, the launch time is that of format csr. The fitted launch time was 2.6 us, but products of
- * small matrices take 1.6 us in total.
+ * small matrices take 1.6 us in total. In avx2-amd, setup was set by hand: plans of "auto" know the block size, which
+ * the fitted set-ups had to find.
  */
-/* In avx2-amd, setup was set by hand: plans of "auto" know the block size, which the fitted set-ups had to find. */
 /* clang-format off */
 static const spryi_rates_row rates[] = {
     /*                          launch sharp  cached   memory   gather   near     far   step       slice     block

@@ -189,7 +189,7 @@ template <int N, typename T> static __device__ __forceinline__ void load_aligned
  */
 template <typename SHAPE, typename V, typename ENDED> static __device__ __forceinline__ void
 add_batch(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const int32_t *columns, const V *values, int k,
-            const many_columns<V> &m, const column_place<SHAPE, V> &place, ENDED ended)
+          const many_columns<V> &m, const column_place<SHAPE, V> &place, ENDED ended)
 {
     constexpr int N = SHAPE::flight;
     int32_t j[N];
