@@ -171,6 +171,16 @@ static __device__ __forceinline__ void add_kept(column_piece<SHAPE::W, V> (&sum)
     }
 }
 
+/* Adds the product of a value of A and a row of x. */
+template <int N, int C, typename V> static __device__ __forceinline__ void
+add_product(column_piece<N, V> (&sum)[C], V a, const column_piece<N, V> (&x)[C])
+{
+#pragma unroll
+    for (int c = 0; c < C; c++)
+#pragma unroll
+        for (int w = 0; w < N; w++) sum[c].of[w] += a * x[c].of[w];
+}
+
 /* Loads N numbers from shared memory. `from` is aligned to 16 bytes. */
 template <int N, typename T> static __device__ __forceinline__ void load_aligned(T (&to)[N], const T *from)
 {
@@ -203,10 +213,7 @@ add_batch(column_piece<SHAPE::W, V> (&sum)[SHAPE::C], const int32_t *columns, co
     load_aligned(a, values + k);
 #pragma unroll
     for (int u = 0; u < N; u++) {
-#pragma unroll
-        for (int c = 0; c < SHAPE::C; c++)
-#pragma unroll
-            for (int w = 0; w < SHAPE::W; w++) sum[c].of[w] += a[u] * x[u][c].of[w];
+        add_product(sum, a[u], x[u]);
         if (j[u] & ENDS_ROW) ended(k + u);
     }
 }
@@ -232,11 +239,7 @@ static __device__ __forceinline__ void add_entries(column_piece<SHAPE::W, V> (&s
     }
 #pragma unroll
     for (int u = 0; u < N; u++)
-#pragma unroll
-        for (int c = 0; c < SHAPE::C; c++)
-#pragma unroll
-            for (int w = 0; w < SHAPE::W; w++)
-                if (ALL || u < count) sum[c].of[w] += a[u] * x[u][c].of[w];
+        if (ALL || u < count) add_product(sum, a[u], x[u]);
 }
 
 /* Adds the products of entries begin .. end - 1 and x to `sum`. */
