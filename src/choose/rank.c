@@ -36,18 +36,6 @@ static double far_factor(const spryi_features *f, double cache)
     return 1 + (FROM_MEMORY - 1) * share;
 }
 
-/* Returns how kernels of the format narrow values: on a CPU the fastest of at most level simd, on a GPU any kernel. */
-static spryi_narrows narrows(const spryi_format *format, bool on_gpu, spryi_simd simd)
-{
-    const spryi_kernel *kernel;
-    spryi_narrows found = SPRYI_NARROWS_NOTHING;
-    for (int k = 0; (kernel = spryi_kernel_at(k)) != NULL; k++)
-        if (strcmp(kernel->format, format->name) == 0 && (strcmp(kernel->device, "cpu") != 0) == on_gpu &&
-            (on_gpu ? kernel->narrows > found : kernel->simd <= simd))
-            found = kernel->narrows; /* CPU kernels: from slow to fast */
-    return found;
-}
-
 /* Returns the description of a product for the estimator of format `index` (spryi_estimated_at). */
 static spryi_product product_of(int index, const char *kernel, const spryi_device_class *c, const spryi_features *f)
 {
@@ -58,7 +46,7 @@ static spryi_product product_of(int index, const char *kernel, const spryi_devic
                            .kernel = kernel,
                            .cache_bytes = c->cache_bytes,
                            .on_gpu = on_gpu,
-                           .narrows = narrows(spryi_estimated_at(index), on_gpu, f->simd)};
+                           .narrows = spryi_narrows_of(index, on_gpu, f->simd)};
 }
 
 /* Returns whether the format is ranked on this kind of device. A user's table may have rates of other formats. */

@@ -444,6 +444,60 @@ static void limits_of_transposed_products(void **state)
     spry_context_destroy(context);
 }
 
+/*
+ * csr_merge_cuda with so many tiles that the list of long rows does not fit the block of pinned host memory. Rows of 600
+ * entries are cut in the case FEW only, rows of 1100 also in MANY, which these matrices are.
+ */
+static void list_of_long_rows_in_device_memory(void **state)
+{
+    (void)state;
+    enum { ROWS = 36000, COLUMNS = 1 << 16 };
+    spry_context *context = context_of(2);
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    spry_matrix *A = NULL;
+    spry_spmv_plan *plan = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    int32_t *offsets = calloc(ROWS + 1, sizeof *offsets);
+    float *x = calloc(COLUMNS, sizeof *x), *y = calloc(ROWS, sizeof *y), *expected = calloc(ROWS, sizeof *expected);
+    assert_true(offsets && x && y && expected);
+    for (int i = 0; i < ROWS; i++) offsets[i + 1] = offsets[i] + (i % 3 == 0 ? 1100 : 600);
+    int32_t *columns = calloc((size_t)offsets[ROWS], sizeof *columns);
+    assert_non_null(columns);
+    for (int j = 0; j < COLUMNS; j++) x[j] = (float)(j % 11);
+    for (int i = 0; i < ROWS; i++)
+        for (int32_t k = offsets[i]; k < offsets[i + 1]; k++) {
+            columns[k] = (int32_t)((i * 7 + (k - offsets[i]) * 13) % COLUMNS);
+            expected[i] += x[columns[k]]; /* exact, since sums are small integers */
+        }
+    const spry_arrays arrays = {.struct_size = sizeof arrays,
+                                .layout = SPRY_CSR,
+                                .rows = ROWS,
+                                .columns = COLUMNS,
+                                .nnz = offsets[ROWS],
+                                .offset_type = SPRY_I32,
+                                .index_type = SPRY_I32,
+                                .value_type = SPRY_PATTERN,
+                                .offsets = offsets,
+                                .indices = columns};
+    must(spry_matrix_create(context, &A, &arrays, &err), "matrix", &err);
+    o.device = 1;
+    o.kernel = "csr_merge_cuda";
+    o.vector_type = SPRY_F32;
+    must(spry_spmv_plan_create(context, &plan, A, &o, &err), o.kernel, &err);
+    must(spry_spmv_plan_run(plan, spry_vector_f32(y, ROWS), NULL, spry_const_vector_f32(x, COLUMNS), NULL, NULL, &err),
+         o.kernel, &err);
+    for (int i = 0; i < ROWS; i++)
+        if (y[i] != expected[i]) fail_msg("row %d: %g, expected %g", i, (double)y[i], (double)expected[i]);
+    spry_spmv_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+    free(offsets);
+    free(columns);
+    free(x);
+    free(y);
+    free(expected);
+}
+
 /* An argument selects tests by name: "*ordering". */
 int main(int argc, char **argv)
 {
@@ -451,6 +505,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(captured_into_a_graph),
         cmocka_unit_test(after_a_refused_call),
         cmocka_unit_test(limits_of_transposed_products),
+        cmocka_unit_test(list_of_long_rows_in_device_memory),
         cmocka_unit_test(one_plan_in_two_streams),
         cmocka_unit_test(two_plans_in_two_threads),
         cmocka_unit_test(same_bits_in_every_run),

@@ -19,8 +19,8 @@
  */
 #include "formats/csr/csr_merge.cuh"
 
-#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * MANY_SHARE: the case is MANY if cut rows have more than nnz / MANY_SHARE entries together. NEARLY_ALL_SHARE: the case
@@ -231,57 +231,80 @@ static __global__ void __launch_bounds__(shape<V>::threads, cut<KIND>::resident 
 
 /* ---- preparation ------------------------------------------------------------------------------------ */
 
-/* Rows to be cut, in any order. At most one begins in a tile. */
+/* A row to be cut. At most one begins in a tile. */
 typedef struct found_row {
     int64_t row, begin, end;
 } found_row;
-typedef struct found_rows {
-    unsigned long long count, entries;
-    unsigned long long listed; /* number of tiles with rows; counted only for NEARLY_ALL */
-    found_row list[1];         /* up to `blocks` elements */
-} found_rows;
 
-enum { SPLIT_THREADS = 256, AT_FIRST = 64 /* found rows that are copied together with their count */ };
+/* What a block of describe_tiles reports, in host memory. */
+typedef struct found_words {
+    unsigned long long few_entries, many_entries; /* entries of the rows that FEW would cut, and MANY */
+    unsigned long long tiles_left;                /* tiles with rows, without the rows that MANY would cut */
+    int32_t count;                                /* rows that FEW would cut; the block has listed them */
+} found_words;
 
-/*
- * One thread per tile. The tile's first row is the first whose entries begin at or after entry b * tile. The last tile
- * has the trailing empty rows. A block's last thread only provides the end of the preceding thread's tile. listed: 1 to
- * list only tiles with rows, in any order.
- */
-template <typename P> static __global__ void describe_tiles(const P *Ap, int64_t m, int tile, int64_t blocks,
-                                                            int longest, int listed, tile_rows *tiles,
-                                                            found_rows *found)
+enum { SPLIT_THREADS = 256, TILES_A_ROUND = SPLIT_THREADS - 1, MOST_SPLIT_BLOCKS = 256 };
+
+/* Returns the first row whose entries begin at or after entry `wanted`. */
+template <typename P> static __device__ int64_t first_row_of(const P *Ap, int64_t m, int64_t wanted)
 {
-    __shared__ int64_t first_row[SPLIT_THREADS];
-    const int64_t b = (int64_t)blockIdx.x * (SPLIT_THREADS - 1) + threadIdx.x;
-    int64_t low = 0, high = m, wanted = b * tile;
+    int64_t low = 0, high = m;
     while (low < high) {
-        int64_t middle = low + (high - low) / 2;
+        const int64_t middle = low + (high - low) / 2;
         if ((int64_t)Ap[middle] < wanted)
             low = middle + 1;
         else
             high = middle;
     }
-    first_row[threadIdx.x] = b < blocks ? low : m;
-    __syncthreads();
-    if (b >= blocks || threadIdx.x == SPLIT_THREADS - 1) return;
-    const int64_t first = first_row[threadIdx.x];
-    int64_t end = first_row[threadIdx.x + 1];
-    if (end > first && (int64_t)(Ap[end] - Ap[end - 1]) > longest) {
-        end--;
-        found_row *mine = found->list + atomicAdd(&found->count, 1ull);
-        mine->row = end;
-        mine->begin = (int64_t)Ap[end];
-        mine->end = (int64_t)Ap[end + 1];
-        atomicAdd(&found->entries, (unsigned long long)(Ap[end + 1] - Ap[end]));
+    return low;
+}
+
+/*
+ * Describes the tiles. One thread per tile; in each round, the last thread of a block only provides the end of the
+ * preceding thread's tile. The last tile has the trailing empty rows.
+ *   kind    the case. In NEARLY_ALL only tiles with rows are written, in any order; *written counts them.
+ *   words   NULL, or one element per block. Then row k that the block finds is list[first tile of the block + k]. The
+ *           block has `rounds` rounds of consecutive tiles.
+ */
+template <typename P> static __global__ void __launch_bounds__(SPLIT_THREADS)
+    describe_tiles(const P *Ap, int64_t m, int tile, int64_t tile_count, int rounds, int kind, tile_rows *tiles,
+                   unsigned long long *written, found_words *words, found_row *list)
+{
+    __shared__ int64_t first_row[SPLIT_THREADS];
+    __shared__ unsigned long long scratch[SPLIT_THREADS / 32];
+    __shared__ int count;
+    const int64_t first_tile = (int64_t)blockIdx.x * rounds * TILES_A_ROUND;
+    const int longest = kind == FEW ? cut<FEW>::longest : cut<MANY>::longest;
+    unsigned long long few = 0, many = 0, left = 0;
+    if (threadIdx.x == 0) count = 0;
+    for (int round = 0; round < rounds; round++) {
+        const int64_t b = first_tile + (int64_t)round * TILES_A_ROUND + threadIdx.x;
+        __syncthreads(); /* first_row may be written, and count is 0 */
+        first_row[threadIdx.x] = b < tile_count ? first_row_of(Ap, m, b * tile) : m;
+        __syncthreads();
+        if (b >= tile_count || threadIdx.x == TILES_A_ROUND) continue;
+        const int64_t first = first_row[threadIdx.x], end = first_row[threadIdx.x + 1];
+        const int64_t last_begin = end > first ? (int64_t)Ap[end - 1] : 0;
+        const int64_t last_length = end > first ? (int64_t)Ap[end] - last_begin : 0;
+        const int64_t rows = end - first - (last_length > longest);
+        left += end - first > (last_length > cut<MANY>::longest);
+        if (last_length > cut<FEW>::longest) few += (unsigned long long)last_length;
+        if (last_length > cut<MANY>::longest) many += (unsigned long long)last_length;
+        if (words && last_length > cut<FEW>::longest)
+            list[first_tile + atomicAdd(&count, 1)] = found_row{end - 1, last_begin, last_begin + last_length};
+        if (kind == NEARLY_ALL && rows == 0) continue;
+        tile_rows *mine = tiles + (kind == NEARLY_ALL ? (int64_t)atomicAdd(written, 1ull) : b);
+        mine->first = first;
+        mine->base = (int64_t)Ap[first];
+        mine->rows = (int32_t)rows;
+        mine->count = (int32_t)((last_length > longest ? last_begin : (int64_t)Ap[end]) - mine->base);
+        mine->start = b * tile;
     }
-    if (listed && end == first) return;
-    tile_rows *mine = tiles + (listed ? (int64_t)atomicAdd(&found->listed, 1ull) : b);
-    mine->first = first;
-    mine->base = (int64_t)Ap[first];
-    mine->rows = (int32_t)(end - first);
-    mine->count = (int32_t)(Ap[end] - Ap[first]);
-    mine->start = wanted;
+    if (!words) return;
+    few = sum_of_block<SPLIT_THREADS>(few, scratch);
+    many = sum_of_block<SPLIT_THREADS>(many, scratch);
+    left = sum_of_block<SPLIT_THREADS>(left, scratch);
+    if (threadIdx.x == 0) words[blockIdx.x] = found_words{few, many, left, count};
 }
 
 static void discard(const spryi_device *device, void *auxiliary)
@@ -328,86 +351,123 @@ static spry_status cut_long_rows(const spryi_device *device, merge_splits *s, in
     return status;
 }
 
-/*
- * Finds the tiles and the rows that will be cut into pieces. Copies up to AT_FIRST of these rows to the host and waits
- * for the copy.
- */
-template <typename P> static spry_status find_splits(const merge_splits *s, const spry_arrays *a, int tile,
-                                                     found_rows *found, found_rows *on_host, spry_error *err)
-{
-    const int longest = s->kind == FEW ? cut<FEW>::longest : cut<MANY>::longest;
-    const int64_t copied = s->blocks < AT_FIRST ? s->blocks : (int64_t)AT_FIRST;
-    cudaError_t code = cudaMemsetAsync(found, 0, offsetof(found_rows, list), NULL);
-    if (code == cudaSuccess) {
-        describe_tiles<<<(unsigned)ceil_div(s->blocks, SPLIT_THREADS - 1), SPLIT_THREADS>>>((const P *)a->offsets,
-                                                                                            a->rows, tile, s->blocks,
-                                                                                            longest,
-                                                                                            s->kind == NEARLY_ALL,
-                                                                                            s->tiles, found);
-        code = cudaGetLastError();
-    }
-    if (code == cudaSuccess)
-        code = cudaMemcpy(on_host, found, offsetof(found_rows, list) + (size_t)copied * sizeof(found_row),
-                          cudaMemcpyDeviceToHost);
-    return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "csr_merge_cuda: splits");
-}
-
-/*
- * Finds the tiles and the case FEW, MANY or NEARLY_ALL. The long rows that the first search finds determine whether
- * tiles are searched for again with the next case.
- */
-static spry_status find_kind(merge_splits *s, const spry_arrays *a, int tile, found_rows *found, found_rows *on_host,
-                             spry_error *err)
-{
-    spry_status status = SPRY_BY_TYPE(a->offset_type, P, find_splits<P>(s, a, tile, found, on_host, err));
-    if (status != SPRY_OK || (int64_t)on_host->entries <= a->nnz / MANY_SHARE) return status;
-    s->kind = MANY;
-    status = SPRY_BY_TYPE(a->offset_type, P, find_splits<P>(s, a, tile, found, on_host, err));
-    if (status != SPRY_OK || a->nnz - (int64_t)on_host->entries >= a->nnz / NEARLY_ALL_SHARE) return status;
-    s->kind = NEARLY_ALL;
-    status = SPRY_BY_TYPE(a->offset_type, P, find_splits<P>(s, a, tile, found, on_host, err));
-    if (status == SPRY_OK) s->blocks = (int64_t)on_host->listed;
-    return status;
-}
-
 template <typename V> static int piece_entries(int kind)
 {
     return kind == NEARLY_ALL ? cut<NEARLY_ALL>::pieces<V>::entries : cut<FEW>::pieces<V>::entries;
 }
 
+/* Arguments of describe_tiles. `words` and `list` are used for the first description only. */
+typedef struct description {
+    const spry_arrays *a;
+    int tile, blocks, rounds;
+    int64_t tile_count;
+    found_words *words;
+    found_row *list;
+    bool list_on_host;
+} description;
+
+/*
+ * Starts describe_tiles for the case s->kind.
+ * written: in NEARLY_ALL, a counter in device memory that is 0.   words: NULL, or d->words.
+ */
+template <typename P> static cudaError_t start_describing(const merge_splits *s, const description *d,
+                                                          unsigned long long *written, found_words *words)
+{
+    describe_tiles<<<(unsigned)d->blocks, SPLIT_THREADS>>>((const P *)d->a->offsets, d->a->rows, d->tile, d->tile_count,
+                                                           d->rounds, s->kind, s->tiles, written, words, d->list);
+    return cudaGetLastError();
+}
+
+static cudaError_t describe(const merge_splits *s, const description *d, unsigned long long *written,
+                            found_words *words)
+{
+    return SPRY_BY_TYPE(d->a->offset_type, P, start_describing<P>(s, d, written, words));
+}
+
+/* Returns the rows that the blocks have found, `count` in all, or NULL without memory. The caller frees them. */
+static found_row *collect_rows(const description *d, int64_t count, cudaError_t *code)
+{
+    const size_t bytes = (size_t)d->tile_count * sizeof(found_row);
+    found_row *all = (found_row *)malloc((size_t)count * sizeof *all), *copy = NULL;
+    const found_row *list = d->list;
+    if (all && !d->list_on_host) {
+        list = copy = (found_row *)malloc(bytes);
+        if (copy) *code = cudaMemcpy(copy, d->list, bytes, cudaMemcpyDeviceToHost);
+    }
+    for (int b = 0, at = 0; all && list && b < d->blocks; at += d->words[b++].count)
+        memcpy(all + at, list + (int64_t)b * d->rounds * TILES_A_ROUND, (size_t)d->words[b].count * sizeof *all);
+    if (!list) free(all);
+    free(copy);
+    return list ? all : NULL;
+}
+
+/* Sets the case from the sums of all blocks. If it is not FEW, describes the tiles again. Removes rows not to be cut. */
+static cudaError_t settle_kind(merge_splits *s, const description *d, const found_words *sum, found_row *rows,
+                               int64_t *count, unsigned long long *written)
+{
+    const int64_t nnz = s->nnz;
+    int64_t left = 0;
+    if ((int64_t)sum->few_entries <= nnz / MANY_SHARE) return cudaSuccess;
+    s->kind = nnz - (int64_t)sum->many_entries >= nnz / NEARLY_ALL_SHARE ? MANY : NEARLY_ALL;
+    if (s->kind == NEARLY_ALL) s->blocks = (int64_t)sum->tiles_left;
+    for (int64_t n = 0; n < *count; n++)
+        if (rows[n].end - rows[n].begin > cut<MANY>::longest) rows[left++] = rows[n];
+    *count = left;
+    const cudaError_t code = cudaMemsetAsync(written, 0, sizeof *written, NULL);
+    return code == cudaSuccess ? describe(s, d, written, NULL) : code;
+}
+
+/* Describes the tiles, waits for the results, sets the case and cuts long rows. The host block is locked. */
+static spry_status split_with(const spryi_device *device, merge_splits *s, const description *d, spry_type type,
+                              spry_error *err)
+{
+    found_words sum = {0, 0, 0, 0};
+    found_row *rows = NULL;
+    spry_status status = SPRY_OK;
+    cudaError_t code = describe(s, d, NULL, d->words);
+    if (code == cudaSuccess) code = cudaStreamSynchronize(NULL);
+    for (int b = 0; b < d->blocks && code == cudaSuccess; b++) {
+        sum.few_entries += d->words[b].few_entries;
+        sum.many_entries += d->words[b].many_entries;
+        sum.tiles_left += d->words[b].tiles_left;
+        sum.count += d->words[b].count;
+    }
+    int64_t count = sum.count;
+    if (count > 0) rows = collect_rows(d, count, &code);
+    if (count > 0 && !rows)
+        return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: %lld long rows", (long long)count);
+    unsigned long long *written = (unsigned long long *)(s->tiles + d->tile_count);
+    if (code == cudaSuccess) code = settle_kind(s, d, &sum, rows, &count, written);
+    if (code != cudaSuccess) status = spry_cuda_fail(err, code, "csr_merge_cuda: splits");
+    if (status == SPRY_OK && count > 0)
+        status = cut_long_rows(device, s, SPRY_BY_TYPE(type, V, piece_entries<V>(s->kind)), rows, count, err);
+    free(rows);
+    return status;
+}
+
 static spry_status split(const spryi_device *device, merge_splits *s, const spry_arrays *a, spry_type type,
                          spry_error *err)
 {
-    const int tile = SPRY_BY_TYPE(type, V, int(shape<V>::tile));
-    found_rows *found = NULL;
-    found_row *rows = NULL, *all = NULL;
-    union {
-        found_rows head;
-        char room[sizeof(found_rows) + AT_FIRST * sizeof(found_row)];
-    } on_host;
+    description d = {a, SPRY_BY_TYPE(type, V, int(shape<V>::tile)), 0, 0, s->blocks, NULL, NULL, true};
+    void *block = NULL, *list = NULL;
+    d.rounds = (int)ceil_div(s->blocks, (int64_t)MOST_SPLIT_BLOCKS * TILES_A_ROUND);
+    d.blocks = (int)ceil_div(s->blocks, (int64_t)d.rounds * TILES_A_ROUND);
+    /* after the tiles, a counter */
     spry_status status =
-        spry_cuda_new(device, (void **)&s->tiles, s->blocks * (int64_t)sizeof *s->tiles, "blocks", err);
-    if (status == SPRY_OK)
-        status = device->ops->allocate_in_order(device, (void **)&found,
-                                                (int64_t)sizeof *found + s->blocks * (int64_t)sizeof(found_row),
-                                                "long rows of blocks", err);
+        spry_cuda_new(device, (void **)&s->tiles, (s->blocks + 1) * (int64_t)sizeof *s->tiles, "blocks", err);
     if (status != SPRY_OK) return status;
-    status = find_kind(s, a, tile, found, &on_host.head, err);
-    const int64_t count = status == SPRY_OK ? (int64_t)on_host.head.count : 0;
-    rows = on_host.head.list;
-    if (count > AT_FIRST) {
-        rows = all = (found_row *)malloc((size_t)count * sizeof *all);
-        if (!all) {
-            status = spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: %lld long rows", (long long)count);
-        } else {
-            cudaError_t code = cudaMemcpy(all, found->list, (size_t)count * sizeof *all, cudaMemcpyDeviceToHost);
-            if (code != cudaSuccess) status = spry_cuda_fail(err, code, "csr_merge_cuda: long rows");
-        }
-    }
-    if (status == SPRY_OK && count > 0)
-        status = cut_long_rows(device, s, SPRY_BY_TYPE(type, V, piece_entries<V>(s->kind)), rows, count, err);
-    free(all);
-    device->ops->release_in_order(device, found);
+    const cudaError_t code = (cudaError_t)spry_cuda_lock_host_block(&block);
+    if (code != cudaSuccess) return spry_cuda_fail(err, code, "csr_merge_cuda: splits");
+    d.words = (found_words *)block;
+    d.list = (found_row *)(d.words + d.blocks);
+    const int64_t list_bytes = s->blocks * (int64_t)sizeof *d.list;
+    d.list_on_host = d.blocks * (int64_t)sizeof *d.words + list_bytes <= SPRY_CUDA_HOST_BLOCK_BYTES;
+    if (!d.list_on_host)
+        status = device->ops->allocate_in_order(device, &list, list_bytes, "long rows of blocks", err);
+    if (list) d.list = (found_row *)list;
+    if (status == SPRY_OK) status = split_with(device, s, &d, type, err);
+    device->ops->release_in_order(device, list);
+    spry_cuda_unlock_host_block();
     return status;
 }
 
@@ -427,7 +487,7 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
         return status;
     }
     *auxiliary = s;
-    *bytes = tiles * (int64_t)sizeof(tile_rows) + s->piece_count * (int64_t)sizeof(piece);
+    *bytes = (tiles + 1) * (int64_t)sizeof(tile_rows) + s->piece_count * (int64_t)sizeof(piece);
     return SPRY_OK;
 }
 
