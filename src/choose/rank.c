@@ -263,7 +263,9 @@ static spry_status open_inspected(inspected *at, const spry_matrix *A, spry_op o
 /*
  * The kernels of csr differ in the time of their preparation (on a GPU, 10 us to some hundreds of us) and in their time
  * for long rows. The choice uses a sample of row lengths: rows at equal distances, and one of the longest rows. If the
- * matrix is on a device, it uses the lengths of all rows. Features of columns are set to typical values.
+ * matrix is on a device, it uses the lengths of all rows, which are inspected once per matrix. If the products take
+ * little more time than that inspection, the choice is made without it, among kernels that long rows do not slow down
+ * much. Features of columns are set to typical values.
  */
 
 /* Samples row lengths of CSR in host memory: groups of rows at equal distances, and one of the longest rows. */
@@ -355,17 +357,21 @@ static const spryi_format_rates *least_of(const spryi_device_class *device, cons
 const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, const spryi_device_class *device,
                                  int64_t calls)
 {
-    static const double SUMS = 10; /* time in us of an inspection of the rows on a device */
+    static const double SUMS = 14, LITTLE = 3 * SUMS; /* us: of an inspection of the rows on a device */
+    static const double LONGEST = 128;                /* too long for kernels with a thread per row */
+    const spryi_format_rates *best;
     double us;
     if (A->a.layout != SPRY_CSR || !device->rates[0].kernel) return NULL;
     if (spryi_is_mixed(A->a.value_type, vector_type)) return NULL; /* only one kernel multiplies mixed types */
     spryi_features f = uninspected_features(&A->a, vector_type);
-    if (A->a.device > 0) { /* inspect rows only if another kernel could be faster for rows of one length */
-        (void)least_of(device, &f, calls, &us);
-        if (cost_of(&device->rates[0], device, &f, calls) - us < SUMS) return NULL;
+    if (A->a.device > 0 && !spryi_rows_are_summarized(A)) {
+        f.lengths.longest = fmax(f.lengths.longest, LONGEST);
+        best = least_of(device, &f, calls, &us);
+        if (us < LITTLE) return best->kernel;
+        if (cost_of(&device->rates[0], device, &f, calls) - us < SUMS) return device->rates[0].kernel;
     }
     if (find_rows(&f.lengths, A) != SPRY_OK) return NULL;
-    const spryi_format_rates *best = least_of(device, &f, calls, &us);
+    best = least_of(device, &f, calls, &us);
     return best ? best->kernel : NULL;
 }
 

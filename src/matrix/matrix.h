@@ -155,6 +155,8 @@ spry_status spryi_fetch_structure(const spryi_device *device, spry_arrays *a, sp
  * matrix keeps the result, which later calls return if checked is 0.
  */
 spry_status spryi_summarize_rows(spryi_row_summary *summary, const spry_matrix *A, int checked, spry_error *err);
+/* Returns whether the matrix has a result of spryi_summarize_rows. */
+bool spryi_rows_are_summarized(const spry_matrix *A);
 
 /*
  * Converts A, CSR in host memory, to CSC with the same types and its own arrays. Entries of a column are in the order

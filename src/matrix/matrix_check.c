@@ -652,12 +652,17 @@ static spry_status check_structure(const spry_context *context, const spry_array
     return a->triangle == SPRY_ALL_ENTRIES ? SPRY_OK : spryi_check_triangle(context, a, base, err);
 }
 
+bool spryi_rows_are_summarized(const spry_matrix *A)
+{
+    return atomic_load(&((spry_matrix *)A)->row_summary_state) == 1;
+}
+
 spry_status spryi_summarize_rows(spryi_row_summary *summary, const spry_matrix *A, int checked, spry_error *err)
 {
     const spryi_device *device = A->context->device_at(A->context, A->a.device);
     spry_matrix *kept = (spry_matrix *)A; /* only the cached summary changes */
     int none = 0;
-    if (!checked && atomic_load(&kept->row_summary_state) == 1) {
+    if (!checked && spryi_rows_are_summarized(A)) {
         *summary = A->row_summary;
         return SPRY_OK;
     }

@@ -120,12 +120,11 @@ static void choices_on_a_gpu(void **state)
 static void kernels_for_few_calls(void **state)
 {
     static const choice_case cases[] = {
-        {"grid5,x=200,y=200", "csr", "; with csr_vector_cuda", 1},
-        {"rgg20,scale=16", "csr", "; with csr_merge_cuda", 60},    /* product time exceeds set-up time */
-        {"grid5,x=700,y=700", "csr", "; with csr_scalar_cuda", 5}, /* five entries per row */
+        {"rgg20,scale=16", "csr", "; with csr_vector_cuda", 1},
+        {"rgg20,scale=16", "csr", "; with csr_merge_cuda", 60}, /* product time exceeds set-up time */
         {"uniform,rows=5000,degree=40", "csr", "; with csr_vector_cuda", 5},
-        {"arrow,rows=100000", "csr", "; with csr_merge_cuda", 1}, /* one dense row, so other kernels have idle lanes */
-        {"rgg20,scale=12", "csr", "; with csr_vector_cuda", 1},
+        {"arrow,rows=100000", "csr", "; with csr_merge_cuda", 1},   /* other kernels would wait for one dense row */
+        {"circuit,rows=20000", "csr", "; with csr_merge_cuda", 20}, /* some long rows */
         {"random,rows=400000,cols=400000,density=1.5e-7", "csr", "; with csr_scalar_cuda", 20}, /* mostly empty rows */
     };
     check_choices("cuda", SPRYI_AVX2, cases, sizeof cases / sizeof *cases);

@@ -445,8 +445,8 @@ static void limits_of_transposed_products(void **state)
 }
 
 /*
- * csr_merge_cuda with so many tiles that the list of long rows does not fit the block of pinned host memory. Rows of 600
- * entries are cut in the case FEW only, rows of 1100 also in MANY, which these matrices are.
+ * csr_merge_cuda with so many tiles that the list of long rows does not fit the block of pinned host memory. Rows of
+ * 600 entries are cut in the case FEW only, rows of 1100 also in the case MANY, which this matrix is.
  */
 static void list_of_long_rows_in_device_memory(void **state)
 {
@@ -502,18 +502,12 @@ static void list_of_long_rows_in_device_memory(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(captured_into_a_graph),
-        cmocka_unit_test(after_a_refused_call),
-        cmocka_unit_test(limits_of_transposed_products),
-        cmocka_unit_test(list_of_long_rows_in_device_memory),
-        cmocka_unit_test(one_plan_in_two_streams),
-        cmocka_unit_test(two_plans_in_two_threads),
-        cmocka_unit_test(same_bits_in_every_run),
-        cmocka_unit_test(updated_values),
-        cmocka_unit_test(captured_with_an_ordering),
-        cmocka_unit_test(two_streams_with_an_ordering),
-        cmocka_unit_test(same_bits_with_an_ordering),
-        cmocka_unit_test(updated_values_with_an_ordering),
+        cmocka_unit_test(captured_into_a_graph),         cmocka_unit_test(after_a_refused_call),
+        cmocka_unit_test(limits_of_transposed_products), cmocka_unit_test(list_of_long_rows_in_device_memory),
+        cmocka_unit_test(one_plan_in_two_streams),       cmocka_unit_test(two_plans_in_two_threads),
+        cmocka_unit_test(same_bits_in_every_run),        cmocka_unit_test(updated_values),
+        cmocka_unit_test(captured_with_an_ordering),     cmocka_unit_test(two_streams_with_an_ordering),
+        cmocka_unit_test(same_bits_with_an_ordering),    cmocka_unit_test(updated_values_with_an_ordering),
     };
     if (!has_gpu()) return SKIPPED;
     if (argc > 1) cmocka_set_test_filter(argv[1]);

@@ -220,8 +220,23 @@ extern const spryi_format spryi_format_csr;
 extern const struct spryi_estimator spryi_csr_estimator; /* csr_work.c */
 /* Parameters of kernels: indices in the kernels' lists. */
 enum { SPRYI_CSR_LANES };                        /* parameters of csr_vector_cuda */
+enum { SPRYI_CSR_BLOCK_A_ROW = 256 };            /* its lanes, if a block of threads adds each row */
 enum { SPRYI_CSR_NNZ_PER_WG, SPRYI_CSR_VECTOR }; /* parameters of csr_adaptive_cuda and csr_adaptive_atomic_cuda */
 enum { SPRYI_CSR_MOST_VECTOR = 2048 };
+
+/*
+ * Returns the lanes per row of csr_vector_cuda: up to six entries for each lane, but fewer if the rows would not fill a
+ * GPU.
+ */
+static inline int spryi_csr_vector_lanes(int64_t rows, int64_t nnz)
+{
+    enum { ENTRIES = 6, MOST = 32, FILLS = 300000 /* threads */, LONG_MEAN = 512 };
+    const double mean = rows > 0 ? (double)nnz / (double)rows : 0;
+    int lanes = 2;
+    if (mean > LONG_MEAN) return SPRYI_CSR_BLOCK_A_ROW;
+    while (lanes < MOST && (ENTRIES * lanes < mean || (1.5 * lanes < mean && rows * lanes < FILLS))) lanes *= 2;
+    return lanes;
+}
 
 extern const spryi_kernel spryi_csr_portable_cpu, spryi_csr_avx2_cpu, spryi_csr_avx512_cpu;
 extern const spryi_kernel spryi_csr_scalar_cuda, spryi_csr_vector_cuda, spryi_csr_merge_cuda;

@@ -27,13 +27,14 @@ const spryi_kernel spryi_csr_scalar_cuda = {
 
 const spryi_kernel spryi_csr_vector_cuda = {
     SPRYI_KERNEL_OF("csr", "vector", "cuda"),
-    .idea = "2 to 32 lanes per row by the mean row length, added up by shuffles",
+    .idea = "2 to 32 lanes per row, added up by shuffles; long rows by a warp or a block",
     .source = "Evtushenko 2019 and Meister 2013, CSR-Vector; Bell and Garland 2008, 4.3",
     .pattern = 1,
     .operations = SPRYI_OP_SPMV,
     .parameters.list = lanes,
     .parameters.words = {[SPRYI_CSR_LANES] = lane_counts},
-    .parameters.text = "lanes=2|4|8|16|32 (lanes per row; 32: as in the papers; default by the mean row)",
+    .parameters.text =
+        "lanes=2|4|8|16|32 (lanes per row; 32: as in the papers; default by mean and number of rows)",
 };
 
 const spryi_kernel spryi_csr_adaptive_atomic_cuda = {

@@ -401,7 +401,7 @@ static found_row *collect_rows(const description *d, int64_t count, cudaError_t 
     return list ? all : NULL;
 }
 
-/* Sets the case from the sums of all blocks. If it is not FEW, describes the tiles again. Removes rows not to be cut. */
+/* Sets the case from all blocks' sums. If it is not FEW, describes the tiles again. Removes rows not to be cut. */
 static cudaError_t settle_kind(merge_splits *s, const description *d, const found_words *sum, found_row *rows,
                                int64_t *count, unsigned long long *written)
 {

@@ -1,64 +1,185 @@
 /*
- * csr_vector_cuda: CSR-Vector, a group of lanes per row.
+ * csr_vector_cuda: CSR-Vector, a group of lanes per row, without set-up. The default for few products.
  *
- * Idea: 2, 4, 8, 16 or 32 lanes of a warp read consecutive entries of a row and add up their sums by shuffles.
- * Work: the number of lanes is the smallest power of two that is at least the mean row length, from 2 to 32, or the
- *       parameter `lanes`. With 32 it is CSR-Vector as both papers print it, one warp per row. 256 threads per block.
- *       Rows are not balanced: a row much longer than the mean keeps one group busy.
- * Cost: bytes of CSR, read in whole sectors if rows are as long as the group; log2(lanes) shuffles per row.
+ * Idea: 2, 4, 8, 16 or 32 lanes of a warp read consecutive entries of a row, four each before they wait, and add up
+ *       their sums by shuffles. A row over 128 entries, and over 16 per lane, is added by its whole warp. If 256
+ *       consecutive rows have over 1.5 times their usual number of entries, and 1024 more, rows over 1024 are added by
+ *       whole blocks: each block of these rows reads the lengths of all of them, and they take turns.
+ * Work: 256 threads per block. The mean row and the number of rows give the lanes (spryi_csr_vector_lanes), or the
+ *       parameter `lanes`. If rows are longer than 512 in the mean, each has a block. With 32 lanes it is CSR-Vector as
+ *       both papers print it, one warp per row.
+ * Cost: bytes of CSR, read in whole sectors if rows are as long as the group; log2(lanes) shuffles per row. A long row
+ *       keeps one block busy.
  * Source: Evtushenko 2019 and Meister 2013, CSR-Vector; Bell and Garland 2008, 4.3; groups smaller than a warp:
- *         Baskaran and Bordawekar 2009.
- * Differences from the listings, with 32 lanes: y = alpha*A*x + beta*y. Entries of a pattern are 1.
+ *         Baskaran and Bordawekar 2009; long rows and loads in flight: this library.
+ * Differences from the listings, with 32 lanes: y = alpha*A*x + beta*y. Entries of a pattern are 1. Long rows.
  */
-#include "device/cuda/cuda_common.cuh"
+#include "device/cuda/reduce.cuh"
 
 extern "C" {
 #include "formats/csr/csr.h"
 }
 
-template <int LANES, typename V, typename P, typename J>
-static __global__ void csr_vector(int64_t m, const P *__restrict__ Ap, const J *__restrict__ Aj,
-                                  const V *__restrict__ Ax, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha,
-                                  scalar<V> beta)
+enum { THREADS = 256, WARP = 32, IN_FLIGHT = 4, LONG_FOR_LANES = 128, LONG_FOR_WARP = 1024 };
+
+/*
+ * Loads *p if `wanted`, else returns 0. The instructions are volatile, so that the compiler keeps several in flight (in
+ * f64 it would otherwise wait for each) and does not move them before wait_for_previous_kernel.
+ */
+#define LOAD_IF(T, ptx_type, constraint)                                                                               \
+    static __device__ __forceinline__ T load_if(bool wanted, const T *p)                                               \
+    {                                                                                                                  \
+        T v = 0;                                                                                                       \
+        asm volatile("{.reg .pred p; setp.ne.s32 p, %2, 0; @p ld.global." ptx_type " %0, [%1];}"                    \
+                     : constraint(v)                                                                                   \
+                     : "l"(p), "r"((int)wanted));                                                                      \
+        return v;                                                                                                      \
+    }
+LOAD_IF(int32_t, "s32", "+r")
+LOAD_IF(float, "f32", "+f")
+LOAD_IF(double, "f64", "+d")
+#undef LOAD_IF
+
+/* Adds the products of entries k, k + STEP, ... below end, with N entries in flight. */
+template <int STEP, int N = IN_FLIGHT, typename V, typename J>
+static __device__ __forceinline__ V add_entries(int64_t k, int64_t end, const J *__restrict__ Aj,
+                                                const V *__restrict__ Ax, const V *__restrict__ x)
 {
-    int64_t thread = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, i = thread / LANES;
-    int lane = (int)(thread % LANES);
     V sum = 0;
-    if (i < m)
-        for (P k = Ap[i] + lane, end = Ap[i + 1]; k < end; k += LANES) sum += (Ax ? Ax[k] : V(1)) * x[Aj[k]];
+#pragma unroll 1
+    for (; k < end; k += N * STEP) {
+        const int left = (int)min(end - k, (int64_t)(N * STEP));
+        J j[N];
+        V a[N], b[N];
 #pragma unroll
-    for (int width = LANES / 2; width > 0; width /= 2) sum += __shfl_down_sync(0xffffffffu, sum, width, LANES);
-    if (i < m && lane == 0) put(y, i, sum, alpha.get(), beta.get());
+        for (int u = 0; u < N; u++) j[u] = load_if(u * STEP < left, Aj + k + u * STEP);
+#pragma unroll
+        for (int u = 0; u < N; u++)
+            a[u] = Ax ? load_if(u * STEP < left, Ax + k + u * STEP) : V(u * STEP < left);
+#pragma unroll
+        for (int u = 0; u < N; u++) b[u] = load_if(u * STEP < left, x + j[u]);
+#pragma unroll
+        for (int u = 0; u < N; u++) sum += a[u] * b[u];
+    }
+    return sum;
+}
+
+/* Adds the rows of the warp's lanes where `left` has a bit, each by all lanes. Returns the sum to the row's lane. */
+template <typename V, typename P, typename J>
+static __device__ V add_by_warp(unsigned left, P begin, P end, const J *__restrict__ Aj, const V *__restrict__ Ax,
+                                const V *__restrict__ x)
+{
+    const int lane = lane_of_warp();
+    V own = 0;
+    for (; left; left &= left - 1) {
+        const int whose = __ffs(left) - 1;
+        const P first = __shfl_sync(0xffffffffu, begin, whose), last = __shfl_sync(0xffffffffu, end, whose);
+        const V sum = __shfl_sync(0xffffffffu, lanes_sum(add_entries<WARP>(first + lane, last, Aj, Ax, x), WARP), 0);
+        if (lane == whose) own = sum;
+    }
+    return own;
+}
+
+/* Adds row i by the whole block, with N entries of each thread in flight. */
+template <int N, typename V, typename P, typename J>
+static __device__ __forceinline__ void add_by_block(int64_t i, const P *__restrict__ Ap, const J *__restrict__ Aj,
+                                    const V *__restrict__ Ax, const V *__restrict__ x, V *__restrict__ y,
+                                    scalar<V> alpha, scalar<V> beta)
+{
+    __shared__ V scratch[THREADS / WARP];
+    const V sum = sum_of_block<THREADS>(add_entries<THREADS, N>(Ap[i] + threadIdx.x, Ap[i + 1], Aj, Ax, x), scratch);
+    if (threadIdx.x == 0) put(y, i, sum, alpha.get(), beta.get());
+}
+
+template <typename V, typename P, typename J>
+static __global__ void __launch_bounds__(THREADS)
+    csr_vector_block(const P *__restrict__ Ap, const J *__restrict__ Aj, const V *__restrict__ Ax,
+                     const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta)
+{
+    wait_for_previous_kernel();
+    add_by_block<2 * IN_FLIGHT>(blockIdx.x, Ap, Aj, Ax, x, y, alpha, beta);
+}
+
+/*
+ * Adds the rows over LONG_FOR_WARP among THREADS consecutive rows, which belong to `blocks` blocks. All of them call
+ * this function. Each takes every blocks-th of the long rows, beginning with long row `turn`.
+ */
+template <typename V, typename P, typename J>
+static __device__ void add_long_rows(int64_t first, int turn, int blocks, int64_t m, const P *__restrict__ Ap,
+                                     const J *__restrict__ Aj, const V *__restrict__ Ax, const V *__restrict__ x,
+                                     V *__restrict__ y, scalar<V> alpha, scalar<V> beta)
+{
+    __shared__ unsigned found[THREADS / WARP]; /* a bit per row */
+    const int64_t mine = first + threadIdx.x;
+    const int is_long = mine < m && Ap[mine + 1] - Ap[mine] > LONG_FOR_WARP;
+    const unsigned bits = __ballot_sync(0xffffffffu, is_long);
+    if (lane_of_warp() == 0) found[threadIdx.x / WARP] = bits;
+    if (!__syncthreads_or(is_long)) return;
+    int number = 0;
+    for (int w = 0; w < THREADS / WARP; w++)
+        for (unsigned left = found[w]; left; left &= left - 1)
+            if (number++ % blocks == turn)
+                add_by_block<IN_FLIGHT>(first + w * WARP + __ffs(left) - 1, Ap, Aj, Ax, x, y, alpha, beta);
 }
 
 template <int LANES, typename V, typename P, typename J>
+static __global__ void __launch_bounds__(THREADS, sizeof(V) == 8 ? 6 : 8)
+    csr_vector(int64_t m, const P *__restrict__ Ap, const J *__restrict__ Aj, const V *__restrict__ Ax,
+               const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta, int64_t usual)
+{
+    enum { ROWS = THREADS / LANES, LONG = LONG_FOR_LANES > 16 * LANES ? (int)LONG_FOR_LANES : 16 * LANES };
+    const int64_t first = (int64_t)blockIdx.x * ROWS, i = first + threadIdx.x / LANES;
+    const int lane = threadIdx.x % LANES;
+    wait_for_previous_kernel(); /* the kernel before may have written the arrays of a plan for one product */
+    const unsigned turn = blockIdx.x % LANES; /* of LANES blocks, which have THREADS rows */
+    const int64_t group = first - turn * ROWS;
+    const bool may_be_long = Ap[min(group + THREADS, m)] - Ap[group] > usual;
+    const P begin = i < m ? Ap[i] : 0, end = i < m ? Ap[i + 1] : 0;
+    const bool is_for_block = may_be_long && end - begin > LONG_FOR_WARP;
+    const bool is_for_warp = end - begin > LONG && !is_for_block;
+    V sum = is_for_warp || is_for_block ? V(0) : add_entries<LANES>(begin + lane, end, Aj, Ax, x);
+    sum = lanes_sum(sum, LANES);
+    const unsigned left = __ballot_sync(0xffffffffu, is_for_warp && lane == 0);
+    if (left) {
+        const V own = add_by_warp(left, begin, end, Aj, Ax, x);
+        if (is_for_warp) sum = own;
+    }
+    if (i < m && lane == 0 && !is_for_block) put(y, i, sum, alpha.get(), beta.get());
+    if (!may_be_long) return;
+    const unsigned blocks = min(LANES, gridDim.x - (blockIdx.x - turn));
+    add_long_rows(group, (int)turn, (int)blocks, m, Ap, Aj, Ax, x, y, alpha, beta);
+}
+
+/* LANES == THREADS: a block per row. */
+template <int LANES, typename V, typename P, typename J>
 static spry_status launch(const spryi_run_args *args, spry_error *err)
 {
-    enum { THREADS = 256 };
     const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
+    const P *Ap = (const P *)a->offsets;
+    const J *Aj = (const J *)a->indices;
+    const V *Ax = (const V *)a->values, *x = (const V *)args->x;
     if (a->rows == 0) return SPRY_OK;
-    csr_vector<LANES, V, P, J>
-        <<<(unsigned)ceil_div(a->rows, THREADS / LANES), THREADS, 0, stream_of(args)>>>(a->rows, (const P *)a->offsets,
-                                                                                        (const J *)a->indices,
-                                                                                        (const V *)a->values,
-                                                                                        (const V *)args->x,
-                                                                                        (V *)args->y,
-                                                                                        SPRY_ALPHA(V, args),
-                                                                                        SPRY_BETA(V, args));
+    const int64_t blocks = ceil_div(a->rows, THREADS / LANES);
+    const int64_t usual = (int64_t)(1.5 * THREADS * (double)a->nnz / (double)a->rows) + LONG_FOR_WARP;
+    if constexpr (LANES == THREADS)
+        launch_early(args, csr_vector_block<V, P, J>, blocks, THREADS, 0, Ap, Aj, Ax, x, (V *)args->y,
+                     SPRY_ALPHA(V, args), SPRY_BETA(V, args));
+    else
+        launch_early(args, csr_vector<LANES, V, P, J>, blocks, THREADS, 0, a->rows, Ap, Aj, Ax, x, (V *)args->y,
+                     SPRY_ALPHA(V, args), SPRY_BETA(V, args), usual);
     return launched(err, "csr_vector_cuda");
 }
 
 template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
 {
     const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
-    const int64_t mean = a->rows > 0 ? a->nnz / a->rows : 0;
-    const int given = (int)args->kernel_parameters[SPRYI_CSR_LANES];
-    const int64_t wanted = given > 0 ? INT64_C(1) << given : mean; /* the words of the parameter are 2, 4, ... 32 */
-    if (wanted <= 2) return launch<2, V, P, J>(args, err);
-    if (wanted <= 4) return launch<4, V, P, J>(args, err);
-    if (wanted <= 8) return launch<8, V, P, J>(args, err);
-    if (wanted <= 16) return launch<16, V, P, J>(args, err);
-    return launch<32, V, P, J>(args, err);
+    const int given = (int)args->kernel_parameters[SPRYI_CSR_LANES]; /* the words of the parameter are 2, 4, ... 32 */
+    const int lanes = given > 0 ? 1 << given : spryi_csr_vector_lanes(a->rows, a->nnz);
+    if (lanes == 2) return launch<2, V, P, J>(args, err);
+    if (lanes == 4) return launch<4, V, P, J>(args, err);
+    if (lanes == 8) return launch<8, V, P, J>(args, err);
+    if (lanes == 16) return launch<16, V, P, J>(args, err);
+    return lanes == 32 ? launch<32, V, P, J>(args, err) : launch<THREADS, V, P, J>(args, err);
 }
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);

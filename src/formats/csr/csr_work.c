@@ -16,16 +16,16 @@ static const spryi_rates_row rates[] = {
         heaviest ahead setup  entry   row        value */
     {"hopper", {NULL, "csr_merge_cuda",    2.89,   1.982, 3.15e6,  3.023e6, 1.502e7, 4.48e6,  0,       2.071e-6,
         3.508e-6, 0,         0,     0,        0.35,    {0.05059, 0,    0,
-        0,       0},    {42,    5,      0,         0.1906}}},
+        0,       0},    {20,    0,      0,         0}}},
     {"hopper", {NULL, "csr_adaptive_cuda", 3.98,   1.627, 2.882e6, 3.213e6, 1.942e7, 4.273e6, 0,       2.075e-6,
         3.588e-6, 0,         0,     0,        0,       {0.2195,  0,    0,
         0,       0},    {35,    58.76,  743.2,     0}}},
-    {"hopper", {NULL, "csr_vector_cuda",   3.259,  1.112, 1.001e7, 3.658e6, 1.361e7, 1.019e7, 0,       2.343e-6,
-        7.54e-5,  0,         0,     0,        0.04734, {0.2724,  0,    0,
-        0,       0},    {4,     0.8073, 0.002399,  0.1531}}},
+    {"hopper", {NULL, "csr_vector_cuda",   3.9,   1.407, 7.869e6, 2.0e6, 1.8e7, 8.743e6, 0,       2.292e-6,
+        6.193e-5, 0,         0,     0,        0.45,  {0.5485,  0,    0,
+        0,       0},    {2,     0,      0,         0}}},
     {"hopper", {NULL, "csr_scalar_cuda",   3.299,  1.271, 8.217e6, 3.119e6, 1.545e7, 4.901e6, 0,       2.115e-6,
         3.539e-6, 0,         0,     1.636e-6, 0.04594, {0.7201,  0,    0,
-        0,       0},    {6,     0.3221, 0.0004355, 0.05358}}},
+        0,       0},    {2,     0,      0,         0}}},
     {"avx512", {NULL, NULL,                1.198,  1.084, 2.004e4, 3.9e4,   1.551e5, 1.293e5, 1.95e4,  0.000462,
         0.001324, 0.0002987, 0,     7.21e-6,  0,       {0,       0,    0,
         0,       0},    {6.57,  1267,   9241,      9.059}}},
@@ -65,23 +65,24 @@ static spryi_work cpu_work(const spryi_product *p)
 }
 
 /*
- * Returns the lanes per row of csr_vector_cuda: the smallest power of two that is at least the mean row length, 2 to
- * 32.
+ * Adds the work of csr_vector_cuda. A lane loads IN_FLIGHT entries before it waits, which is a round. The chain is the
+ * number of rounds for the longest row. Blocks of neighbouring rows, as many as a row has lanes, take turns with rows
+ * over FOR_BLOCK entries. All of these rows are assumed to be neighbours.
  */
-static double lanes_of(const spryi_row_profile *rows)
-{
-    double lanes = 2;
-    while (lanes < LANES && lanes < rows->mean) lanes *= 2;
-    return lanes;
-}
-
-/* Adds the work of csr_vector_cuda. In the last step of a row half of its lanes are idle on average. */
 static void add_vector(spryi_work *w, const spryi_features *f)
 {
-    const double lanes = lanes_of(&f->lengths);
-    w->steps = (double)f->rows * (f->lengths.mean + lanes / 2) / LANES;
-    w->slices = (double)f->rows * lanes / LANES;
-    w->chain = f->lengths.longest / lanes;
+    static const double IN_FLIGHT = 4, FOR_WARP = 128, FOR_BLOCK = 1024;
+    const spryi_row_profile *rows = &f->lengths;
+    const double lanes = spryi_csr_vector_lanes(f->rows, f->nnz), warps = (double)f->rows * lanes / LANES;
+    const double squares = (double)f->rows * rows->mean * rows->mean * (1 + rows->deviation * rows->deviation);
+    double adding = rows->longest > FOR_WARP ? fmax(lanes, LANES) : lanes, rows_in_turn = 1;
+    if (lanes < SPRYI_CSR_BLOCK_A_ROW && rows->longest > FOR_BLOCK) {
+        adding = SPRYI_CSR_BLOCK_A_ROW;
+        rows_in_turn = fmax(squares / (rows->longest * rows->longest) / lanes, 1);
+    }
+    w->steps = warps * IN_FLIGHT * fmax(rows->mean / (IN_FLIGHT * lanes) + 0.5, 1);
+    w->slices = warps;
+    w->chain = rows_in_turn * rows->longest / (IN_FLIGHT * adding);
 }
 
 /*
@@ -128,11 +129,9 @@ static spryi_work gpu_work(const spryi_product *p)
 
 static const char *why_not(const spryi_product *p)
 {
-    enum { MOST_STEPS = 192, MOST_ALONE = 64 };
-    const spryi_row_profile *rows = &p->features->lengths;
-    const bool imbalanced = (is_kernel(p, "csr_scalar_cuda") && rows->longest > MOST_ALONE) ||
-                            (is_kernel(p, "csr_vector_cuda") && rows->longest > MOST_STEPS * lanes_of(rows));
-    return imbalanced ? "one row takes its lanes far more steps than the other rows" : NULL;
+    enum { MOST_ALONE = 64 };
+    const bool imbalanced = is_kernel(p, "csr_scalar_cuda") && p->features->lengths.longest > MOST_ALONE;
+    return imbalanced ? "one row takes its thread far more steps than the other rows" : NULL;
 }
 
 /* csr_column_major.c multiplies column-major vectors together only under these conditions. */
