@@ -304,6 +304,7 @@ static PetscErrorCode take_new_values(Mat A, SpryPlans *plans)
         SpryPlan *const slot = &plans->directions[d];
         const spry_spmv_plan *const before = slot->plan;
         spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+        info.struct_size = offsetof(spry_spmv_plan_info, baseline); /* no predictions: they would inspect the matrix */
         slot->updates++;
         if (!slot->plan) continue;
         SpryCall(spry_spmv_plan_get_info(slot->plan, &info, err));

@@ -264,8 +264,8 @@ static spry_status open_inspected(inspected *at, const spry_matrix *A, spry_op o
  * The kernels of csr differ in the time of their preparation (on a GPU, 10 us to some hundreds of us) and in their time
  * for long rows. The choice uses a sample of row lengths: rows at equal distances, and one of the longest rows. If the
  * matrix is on a device, it uses the lengths of all rows, which are inspected once per matrix. If the products take
- * little more time than that inspection, the choice is made without it, among kernels that long rows do not slow down
- * much. Features of columns are set to typical values.
+ * little more time than that inspection, the choice is made without it, among kernels that are suitable for rows of any
+ * length. Features of columns are set to typical values.
  */
 
 /* Samples row lengths of CSR in host memory: groups of rows at equal distances, and one of the longest rows. */
@@ -337,16 +337,21 @@ static double cost_of(const spryi_format_rates *rates, const spryi_device_class 
     return setup + (double)calls * time_of(rates, &w, device, 1);
 }
 
-/* Returns the kernel of csr with the least cost_of, and the cost in *us. NULL: none is suitable. */
-static const spryi_format_rates *least_of(const spryi_device_class *device, const spryi_features *f, int64_t calls,
-                                          double *us)
+/*
+ * Returns the kernel of csr with the least cost_of, and the cost in *us. NULL: none is suitable. longest: a kernel must
+ * be suitable for a row of this length.
+ */
+static const spryi_format_rates *least_of(const spryi_device_class *device, const spryi_features *f, double longest,
+                                          int64_t calls, double *us)
 {
     const spryi_format_rates *best = NULL;
+    spryi_features suits = *f;
+    suits.lengths.longest = longest;
     *us = INFINITY;
     for (int r = 0; r < device->formats; r++) {
         const spryi_format_rates *rates = &device->rates[r];
         if (strcmp(rates->format, SPRYI_BASELINE) != 0 || !rates->kernel) continue;
-        if (why_refused(rates, device, f, 1)) continue; /* csr is suitable for any number of vectors */
+        if (why_refused(rates, device, &suits, 1)) continue; /* csr is suitable for any number of vectors */
         const double cost = cost_of(rates, device, f, calls);
         if (cost < *us) best = rates;
         if (cost < *us) *us = cost;
@@ -357,21 +362,19 @@ static const spryi_format_rates *least_of(const spryi_device_class *device, cons
 const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, const spryi_device_class *device,
                                  int64_t calls)
 {
-    static const double SUMS = 14, LITTLE = 3 * SUMS; /* us: of an inspection of the rows on a device */
-    static const double LONGEST = 128;                /* too long for kernels with a thread per row */
+    static const double SUMS = 14, LITTLE = 5 * SUMS; /* us: of an inspection of the rows on a device */
     const spryi_format_rates *best;
     double us;
     if (A->a.layout != SPRY_CSR || !device->rates[0].kernel) return NULL;
     if (spryi_is_mixed(A->a.value_type, vector_type)) return NULL; /* only one kernel multiplies mixed types */
     spryi_features f = uninspected_features(&A->a, vector_type);
     if (A->a.device > 0 && !spryi_rows_are_summarized(A)) {
-        f.lengths.longest = fmax(f.lengths.longest, LONGEST);
-        best = least_of(device, &f, calls, &us);
+        best = least_of(device, &f, (double)A->a.columns, calls, &us);
         if (us < LITTLE) return best->kernel;
         if (cost_of(&device->rates[0], device, &f, calls) - us < SUMS) return device->rates[0].kernel;
     }
     if (find_rows(&f.lengths, A) != SPRY_OK) return NULL;
-    best = least_of(device, &f, calls, &us);
+    best = least_of(device, &f, f.lengths.longest, calls, &us);
     return best ? best->kernel : NULL;
 }
 

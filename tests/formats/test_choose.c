@@ -102,8 +102,8 @@ static void choices_on_a_gpu(void **state)
         {"grid7,x=60,y=60,z=60", "csr", "too few calls expected for an inspection", 75},
         {"grid7,x=80,y=80,z=80", "packed", "set-up counted over 2000", 2000}, /* a short inspection */
         {"grid7,x=80,y=80,z=80", "packed", "set-up counted over 20000", 20000},
-        {"grid7,x=20,y=20,z=20", "sell", "csr_merge_cuda ", 0}, /* most rows have the same length */
-        {"rgg20,scale=16", "csr", "with csr_merge_cuda", 0},
+        {"grid7,x=50,y=50,z=50", "sell", "csr_vector_cuda ", 0}, /* most rows have the same length */
+        {"rgg20,scale=16", "csr", "with csr_vector_cuda", 0},
         {"rgg20,scale=19,shuffle=5", "windowed", "", 0},        /* neighbours have random indices */
         {"arrow,rows=400000", "csr", "with csr_merge_cuda", 0}, /* one dense row */
         {"rmat16", "csr", "with csr_merge_cuda", 0},
@@ -121,7 +121,8 @@ static void kernels_for_few_calls(void **state)
 {
     static const choice_case cases[] = {
         {"rgg20,scale=16", "csr", "; with csr_vector_cuda", 1},
-        {"rgg20,scale=16", "csr", "; with csr_merge_cuda", 60}, /* product time exceeds set-up time */
+        {"rmat16", "csr", "; with csr_vector_cuda", 1},
+        {"rmat16", "csr", "; with csr_merge_cuda", 60}, /* long rows; product time exceeds set-up time */
         {"uniform,rows=5000,degree=40", "csr", "; with csr_vector_cuda", 5},
         {"arrow,rows=100000", "csr", "; with csr_merge_cuda", 1},   /* other kernels would wait for one dense row */
         {"circuit,rows=20000", "csr", "; with csr_merge_cuda", 20}, /* some long rows */

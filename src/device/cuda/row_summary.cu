@@ -8,7 +8,7 @@
  */
 #include "device/cuda/reduce.cuh"
 
-enum { THREADS = 512, MOST_BLOCKS = 264, MOST_CHECKING = 1056 };
+enum { THREADS = 512, MOST_BLOCKS = 264, MOST_CHECKING = 528 };
 
 /* In sums of squares, longer rows count as if they had this length, so that the sums remain below 2^64. */
 static const long long MOST_SQUARED = 1 << 20;
@@ -33,6 +33,39 @@ static __device__ void join_block(unsigned long long longest, unsigned long long
     words[blockIdx.x] = row_words{longest, squares, bad};
 }
 
+/* Four consecutive indices, which are loaded together. */
+template <typename I> struct __align__(16) four_indices
+{
+    I at[4];
+};
+
+/* Returns whether an index is not in 0 .. cols - 1. */
+template <typename I> static __device__ __forceinline__ int is_bad(I j, int64_t cols)
+{
+    return (unsigned long long)(long long)j >= (unsigned long long)cols;
+}
+
+/*
+ * Returns whether an index of this thread is bad. All threads together read all indices: four at a time from the first
+ * aligned one on, then the others.
+ */
+template <typename I> static __device__ int has_bad(const I *__restrict__ Aj, int64_t cols, int64_t nnz, int64_t first,
+                                                    int64_t step)
+{
+    const int64_t aligned = (int64_t)(-((uintptr_t)Aj / sizeof(I)) % 4), before = aligned < nnz ? aligned : nnz;
+    const int64_t fours = (nnz - before) / 4, after = before + 4 * fours;
+    const four_indices<I> *const all = (const four_indices<I> *)(Aj + before);
+    int bad = 0;
+#pragma unroll 4
+    for (int64_t k = first; k < fours; k += step) {
+        const four_indices<I> j = all[k];
+        bad |= is_bad(j.at[0], cols) | is_bad(j.at[1], cols) | is_bad(j.at[2], cols) | is_bad(j.at[3], cols);
+    }
+    for (int64_t k = first; k < before; k += step) bad |= is_bad(Aj[k], cols);
+    for (int64_t k = after + first; k < nnz; k += step) bad |= is_bad(Aj[k], cols);
+    return bad;
+}
+
 /* Summarizes rows. If Aj is NULL, neither offsets nor indices are checked. */
 template <typename P, typename I> static __global__ void __launch_bounds__(THREADS)
     summarize_kernel(const P *__restrict__ Ap, const I *__restrict__ Aj, int64_t rows, int64_t cols, int64_t nnz,
@@ -41,8 +74,7 @@ template <typename P, typename I> static __global__ void __launch_bounds__(THREA
     const int64_t step = (int64_t)gridDim.x * THREADS, first = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     unsigned long long longest = 0, squares = 0;
     int bad = Aj && first == 0 && (Ap[0] != 0 || Ap[rows] != nnz);
-#pragma unroll 4
-    for (int64_t k = first; Aj && k < nnz; k += step) bad |= Aj[k] < 0 || Aj[k] >= cols;
+    if (Aj) bad |= has_bad(Aj, cols, nnz, first, step);
 #pragma unroll 4
     for (int64_t i = first; i < rows; i += step) { /* offsets are read last, so that they remain in the cache */
         const long long length = (long long)(Ap[i + 1] - Ap[i]), cut = length < MOST_SQUARED ? length : MOST_SQUARED;
@@ -78,7 +110,7 @@ static cudaError_t summarize_rows(const spry_arrays *csr, int checked, int block
 static int blocks_for(const spry_arrays *csr, int checked)
 {
     const int64_t longest = checked && csr->nnz > csr->rows ? csr->nnz : csr->rows;
-    const int64_t wanted = ceil_div(longest, checked ? 4 * THREADS : THREADS);
+    const int64_t wanted = ceil_div(longest, checked ? 8 * THREADS : THREADS);
     const int64_t most = checked ? MOST_CHECKING : MOST_BLOCKS;
     return (int)(wanted < 1 ? 1 : wanted < most ? wanted : most);
 }

@@ -33,8 +33,7 @@ const spryi_kernel spryi_csr_vector_cuda = {
     .operations = SPRYI_OP_SPMV,
     .parameters.list = lanes,
     .parameters.words = {[SPRYI_CSR_LANES] = lane_counts},
-    .parameters.text =
-        "lanes=2|4|8|16|32 (lanes per row; 32: as in the papers; default by mean and number of rows)",
+    .parameters.text = "lanes=2|4|8|16|32 (lanes per row; 32: as in the papers; default by mean and number of rows)",
 };
 
 const spryi_kernel spryi_csr_adaptive_atomic_cuda = {

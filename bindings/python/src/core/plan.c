@@ -75,6 +75,7 @@ static int describe(Plan *p)
 {
     spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     spry_error err;
+    info.struct_size = offsetof(spry_spmv_plan_info, baseline); /* no predictions: they would inspect the matrix */
     if (spry_spmv_plan_get_info(p->plan, &info, &err) != SPRY_OK) {
         spry_python_fail(&err);
         return -1;
