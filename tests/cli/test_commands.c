@@ -241,7 +241,7 @@ static void explain(void **state)
     check_explanation("explain gen:grid5,x=200,y=200 --device h200 --pattern", "h200");
     expect("explain gen:rmat,scale=15 --device h200 --pattern", 0, "swept", NULL);
     expect("explain $D/small.mtx", 0, "takes           csr: ", NULL);
-    expect("explain gen:fem3,x=20,y=20,z=20 --device h200 --type f32", 0, "bsr: ", NULL);
+    expect("explain gen:fem3,x=26,y=26,z=26 --device h200 --type f32", 0, "bsr: ", NULL);
     expect("explain gen:grid5,x=300,y=300 --device h200 --calls 3", 0, "csr: too few calls expected", NULL);
     expect("explain gen:grid5,x=300,y=300 --device h200 --policy tree", 0, "ell: rows are uniform", NULL);
     expect("explain $D/small.mtx --device abacus", 2, NULL, "--device is 'abacus', expected one of: cpu, cuda, h200");
