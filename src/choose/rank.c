@@ -263,9 +263,9 @@ static spry_status open_inspected(inspected *at, const spry_matrix *A, spry_op o
 /*
  * The kernels of csr differ in the time of their preparation (on a GPU, 10 us to some hundreds of us) and in their time
  * for long rows. The choice uses a sample of row lengths: rows at equal distances, and one of the longest rows. If the
- * matrix is on a device, it uses the lengths of all rows, which are inspected once per matrix. If the products take
- * little more time than that inspection, the choice is made without it, among kernels that are suitable for rows of any
- * length. Features of columns are set to typical values.
+ * matrix is on a device, it uses the lengths of all rows, which are inspected once per matrix. One or two short
+ * products are not worth that inspection: the choice is then made without it, among kernels that are suitable for rows
+ * of any length. Features of columns are set to typical values.
  */
 
 /* Samples row lengths of CSR in host memory: groups of rows at equal distances, and one of the longest rows. */
@@ -362,6 +362,7 @@ static const spryi_format_rates *least_of(const spryi_device_class *device, cons
 const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, const spryi_device_class *device,
                                  int64_t calls)
 {
+    enum { UNSEEN = 2 };                              /* most products for which rows are not inspected */
     static const double SUMS = 14, LITTLE = 5 * SUMS; /* us: of an inspection of the rows on a device */
     const spryi_format_rates *best;
     double us;
@@ -370,7 +371,7 @@ const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, co
     spryi_features f = uninspected_features(&A->a, vector_type);
     if (A->a.device > 0 && !spryi_rows_are_summarized(A)) {
         best = least_of(device, &f, (double)A->a.columns, calls, &us);
-        if (us < LITTLE) return best->kernel;
+        if (calls <= UNSEEN && us < LITTLE) return best->kernel;
         if (cost_of(&device->rates[0], device, &f, calls) - us < SUMS) return device->rates[0].kernel;
     }
     if (find_rows(&f.lengths, A) != SPRY_OK) return NULL;

@@ -101,17 +101,17 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 /*
- * Adds the rows over LONG_FOR_WARP among THREADS consecutive rows, which belong to `blocks` blocks. All of them call
- * this function. Each takes every blocks-th of the long rows, beginning with long row `turn`.
+ * Adds the rows over LONG_FOR_WARP among rows first .. end - 1, at most THREADS rows, which belong to `blocks` blocks.
+ * All of them call this function. Each takes every blocks-th of the long rows, beginning with long row `turn`.
  */
 template <typename V, typename P, typename J>
-static __device__ void add_long_rows(int64_t first, int turn, int blocks, int64_t m, const P *__restrict__ Ap,
+static __device__ void add_long_rows(int64_t first, int64_t end, int turn, int blocks, const P *__restrict__ Ap,
                                      const J *__restrict__ Aj, const V *__restrict__ Ax, const V *__restrict__ x,
                                      V *__restrict__ y, scalar<V> alpha, scalar<V> beta)
 {
     __shared__ unsigned found[THREADS / WARP]; /* a bit per row */
     const int64_t mine = first + threadIdx.x;
-    const int is_long = mine < m && Ap[mine + 1] - Ap[mine] > LONG_FOR_WARP;
+    const int is_long = mine < end && Ap[mine + 1] - Ap[mine] > LONG_FOR_WARP;
     const unsigned bits = __ballot_sync(0xffffffffu, is_long);
     if (lane_of_warp() == 0) found[threadIdx.x / WARP] = bits;
     if (!__syncthreads_or(is_long)) return;
@@ -131,9 +131,10 @@ static __global__ void __launch_bounds__(THREADS, sizeof(V) == 8 ? 6 : 8)
     const int64_t first = (int64_t)blockIdx.x * ROWS, i = first + threadIdx.x / LANES;
     const int lane = threadIdx.x % LANES;
     wait_for_previous_kernel(); /* the kernel before may have written the arrays of a plan for one product */
-    const unsigned turn = blockIdx.x % LANES; /* of LANES blocks, which have THREADS rows */
-    const int64_t group = first - turn * ROWS;
-    const bool may_be_long = Ap[min(group + THREADS, m)] - Ap[group] > usual;
+    /* groups of LANES blocks, from the last one on, since dense rows are often the last */
+    const unsigned turn = (gridDim.x - 1 - blockIdx.x) % LANES, blocks = min((unsigned)LANES, blockIdx.x + turn + 1);
+    const int64_t group_end = first + (int64_t)(turn + 1) * ROWS, group = group_end - (int64_t)blocks * ROWS;
+    const bool may_be_long = Ap[min(group_end, m)] - Ap[group] > usual;
     const P begin = i < m ? Ap[i] : 0, end = i < m ? Ap[i + 1] : 0;
     const bool is_for_block = may_be_long && end - begin > LONG_FOR_WARP;
     const bool is_for_warp = end - begin > LONG && !is_for_block;
@@ -146,8 +147,7 @@ static __global__ void __launch_bounds__(THREADS, sizeof(V) == 8 ? 6 : 8)
     }
     if (i < m && lane == 0 && !is_for_block) put(y, i, sum, alpha.get(), beta.get());
     if (!may_be_long) return;
-    const unsigned blocks = min(LANES, gridDim.x - (blockIdx.x - turn));
-    add_long_rows(group, (int)turn, (int)blocks, m, Ap, Aj, Ax, x, y, alpha, beta);
+    add_long_rows(group, min(group_end, m), (int)turn, (int)blocks, Ap, Aj, Ax, x, y, alpha, beta);
 }
 
 /* LANES == THREADS: a block per row. */
