@@ -236,7 +236,7 @@ typedef struct found_row {
     int64_t row, begin, end;
 } found_row;
 
-/* What a block of describe_tiles reports, in host memory. */
+/* Results of a block of describe_tiles. It writes them to host memory. */
 typedef struct found_words {
     unsigned long long few_entries, many_entries; /* entries of the rows that FEW would cut, and MANY */
     unsigned long long tiles_left;                /* tiles with rows, without the rows that MANY would cut */

@@ -23,8 +23,8 @@ extern "C" {
 enum { THREADS = 256, WARP = 32, IN_FLIGHT = 4, LONG_FOR_LANES = 128, LONG_FOR_WARP = 1024 };
 
 /*
- * Loads *p if `wanted`, else returns 0. The instructions are volatile, so that the compiler keeps several in flight (in
- * f64 it would otherwise wait for each) and does not move them before wait_for_previous_kernel.
+ * Loads *p if `wanted`, else returns 0. Without `volatile` the compiler would wait for each load of an f64 product, and
+ * might move loads before wait_for_previous_kernel.
  */
 #define LOAD_IF(T, ptx_type, constraint)                                                                               \
     static __device__ __forceinline__ T load_if(bool wanted, const T *p)                                               \
