@@ -32,26 +32,12 @@ static const spryi_format *formats[MOST_FORMATS];
 static const spryi_kernel *kernels[MOST_KERNELS];
 static const spryi_format *estimated[SPRYI_MOST_ESTIMATED];
 static int format_count, kernel_count, estimated_count;
-enum { LEVELS = SPRYI_AVX512 + 1 };
-static spryi_narrows narrows[SPRYI_MOST_ESTIMATED][LEVELS + 1]; /* of `estimated`: at each level of a CPU, on GPUs */
 static pthread_once_t listed = PTHREAD_ONCE_INIT;
 
 /* Adds the kernels of a list that ends with NULL or has `most` elements. */
 static void add_kernels(const spryi_kernel *const *list, int most)
 {
     for (int n = 0; n < most && list[n] && kernel_count < MOST_KERNELS; n++) kernels[kernel_count++] = list[n];
-}
-
-/* Notes how a kernel of estimated format f narrows values. The best CPU kernel of a level is the last one listed. */
-static void note_narrows(int f, const spryi_kernel *kernel)
-{
-    spryi_narrows *own = narrows[f];
-    if (strcmp(kernel->format, estimated[f]->name) != 0) return;
-    if (strcmp(kernel->device, "cpu") != 0) {
-        if (kernel->narrows > own[LEVELS]) own[LEVELS] = kernel->narrows;
-        return;
-    }
-    for (int level = (int)kernel->simd; level < LEVELS; level++) own[level] = kernel->narrows;
 }
 
 static void list_all(void)
@@ -66,8 +52,6 @@ static void list_all(void)
         if (formats[f]->choice.estimator) estimated[estimated_count++] = formats[f];
     for (int d = 0; d < spryi_driver_count; d++)
         if (spryi_drivers[d]->kernels) add_kernels(spryi_drivers[d]->kernels, INT_MAX);
-    for (int f = 0; f < estimated_count; f++)
-        for (int k = 0; k < kernel_count; k++) note_narrows(f, kernels[k]);
 }
 
 const spryi_format *spryi_format_at(int index)
@@ -87,12 +71,6 @@ int spryi_estimated_index(const char *format)
     for (int n = 0; spryi_estimated_at(n); n++)
         if (strcmp(estimated[n]->name, format) == 0) return n;
     return -1;
-}
-
-spryi_narrows spryi_narrows_of(int index, bool on_gpu, spryi_simd simd)
-{
-    (void)pthread_once(&listed, list_all);
-    return narrows[index][on_gpu ? LEVELS : (int)simd];
 }
 
 const spryi_kernel *spryi_kernel_at(int index)

@@ -23,8 +23,6 @@ const spryi_kernel *spryi_kernel_at(int index);
 const spryi_format *spryi_estimated_at(int index);
 /* Returns the index of a format with an estimator; -1 if the format has no estimator. */
 int spryi_estimated_index(const char *format);
-/* Returns how kernels of estimated format `index` narrow values. On a CPU: the default kernel of level simd. */
-spryi_narrows spryi_narrows_of(int index, bool on_gpu, spryi_simd simd);
 
 const spryi_format *spryi_find_format(const char *name); /* NULL: no such format */
 const spryi_kernel *spryi_find_kernel(const char *name); /* ignores parameters after the name; NULL: no such kernel */

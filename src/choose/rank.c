@@ -36,17 +36,31 @@ static double far_factor(const spryi_features *f, double cache)
     return 1 + (FROM_MEMORY - 1) * share;
 }
 
+/* Returns how kernels of the format narrow values: on a CPU the fastest of at most level simd, on a GPU any kernel. */
+static spryi_narrows narrows(const spryi_format *format, bool on_gpu, spryi_simd simd)
+{
+    const spryi_kernel *kernel;
+    spryi_narrows found = SPRYI_NARROWS_NOTHING;
+    for (int k = 0; (kernel = spryi_kernel_at(k)) != NULL; k++)
+        if (strcmp(kernel->format, format->name) == 0 && (strcmp(kernel->device, "cpu") != 0) == on_gpu &&
+            (on_gpu ? kernel->narrows > found : kernel->simd <= simd))
+            found = kernel->narrows; /* CPU kernels: from slow to fast */
+    return found;
+}
+
 /* Returns the description of a product for the estimator of format `index` (spryi_estimated_at). */
 static spryi_product product_of(int index, const char *kernel, const spryi_device_class *c, const spryi_features *f)
 {
     static const spryi_guess none = {0};
     const bool on_gpu = !spryi_class_is_cpu(c);
+    const bool may_narrow = f->narrow.floats < f->value_bytes || f->narrow.tables < f->value_bytes;
     return (spryi_product){.features = f,
                            .guess = f->guesses ? &f->guesses[index] : &none,
                            .kernel = kernel,
                            .cache_bytes = c->cache_bytes,
                            .on_gpu = on_gpu,
-                           .narrows = spryi_narrows_of(index, on_gpu, f->simd)};
+                           .narrows = may_narrow ? narrows(spryi_estimated_at(index), on_gpu, f->simd)
+                                                 : SPRYI_NARROWS_NOTHING};
 }
 
 /* Returns whether the format is ranked on this kind of device. A user's table may have rates of other formats. */
@@ -338,20 +352,18 @@ static double cost_of(const spryi_format_rates *rates, const spryi_device_class 
 }
 
 /*
- * Returns the kernel of csr with the least cost_of, and the cost in *us. NULL: none is suitable. longest: a kernel must
- * be suitable for a row of this length.
+ * Returns the kernel of csr with the least cost_of, and the cost in *us, among those that are suitable for the features
+ * *suits. NULL: none is.
  */
-static const spryi_format_rates *least_of(const spryi_device_class *device, const spryi_features *f, double longest,
-                                          int64_t calls, double *us)
+static const spryi_format_rates *least_of(const spryi_device_class *device, const spryi_features *f,
+                                          const spryi_features *suits, int64_t calls, double *us)
 {
     const spryi_format_rates *best = NULL;
-    spryi_features suits = *f;
-    suits.lengths.longest = longest;
     *us = INFINITY;
     for (int r = 0; r < device->formats; r++) {
         const spryi_format_rates *rates = &device->rates[r];
         if (strcmp(rates->format, SPRYI_BASELINE) != 0 || !rates->kernel) continue;
-        if (why_refused(rates, device, &suits, 1)) continue; /* csr is suitable for any number of vectors */
+        if (why_refused(rates, device, suits, 1)) continue; /* csr is suitable for any number of vectors */
         const double cost = cost_of(rates, device, f, calls);
         if (cost < *us) best = rates;
         if (cost < *us) *us = cost;
@@ -368,15 +380,14 @@ const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, co
     double us;
     if (A->a.layout != SPRY_CSR || !device->rates[0].kernel) return NULL;
     if (spryi_is_mixed(A->a.value_type, vector_type)) return NULL; /* only one kernel multiplies mixed types */
-    spryi_features f = uninspected_features(&A->a, vector_type);
-    if (A->a.device > 0 && !spryi_rows_are_summarized(A)) {
-        best = least_of(device, &f, (double)A->a.columns, calls, &us);
-        if (calls <= UNSEEN && us < LITTLE) return best->kernel;
+    spryi_features f = uninspected_features(&A->a, vector_type), any = f;
+    any.lengths.longest = (double)A->a.columns;
+    for (bool seen = A->a.device == 0 || spryi_rows_are_summarized(A);; seen = true) {
+        if (seen && find_rows(&f.lengths, A) != SPRY_OK) return NULL;
+        best = least_of(device, &f, seen ? &f : &any, calls, &us);
+        if (seen || (calls <= UNSEEN && us < LITTLE)) return best ? best->kernel : NULL;
         if (cost_of(&device->rates[0], device, &f, calls) - us < SUMS) return device->rates[0].kernel;
     }
-    if (find_rows(&f.lengths, A) != SPRY_OK) return NULL;
-    best = least_of(device, &f, f.lengths.longest, calls, &us);
-    return best ? best->kernel : NULL;
 }
 
 /*

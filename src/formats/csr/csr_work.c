@@ -68,22 +68,23 @@ static spryi_work cpu_work(const spryi_product *p)
 /*
  * Adds the work of csr_vector_cuda. A lane loads IN_FLIGHT entries before it waits, which is a round. The chain is the
  * number of rounds for the longest row. Blocks of neighbouring rows, as many as a row has lanes, take turns with rows
- * over FOR_BLOCK entries. All of these rows are assumed to be neighbours.
+ * over FOR_BLOCK entries, of which all are assumed to be neighbours.
  */
 static void add_vector(spryi_work *w, const spryi_features *f)
 {
     static const double IN_FLIGHT = 4, FOR_WARP = 128, FOR_BLOCK = 1024;
     const spryi_row_profile *rows = &f->lengths;
     const double lanes = spryi_csr_vector_lanes(f->rows, f->nnz), warps = (double)f->rows * lanes / LANES;
-    const double squares = (double)f->rows * rows->mean * rows->mean * (1 + rows->deviation * rows->deviation);
-    double adding = rows->longest > FOR_WARP ? fmax(lanes, LANES) : lanes, rows_in_turn = 1;
-    if (lanes < SPRYI_CSR_BLOCK_A_ROW && rows->longest > FOR_BLOCK) {
+    double adding = lanes, entries = rows->longest; /* lanes that add long rows, and entries that each adds in turn */
+    if (entries > FOR_WARP && adding < LANES) adding = LANES;
+    if (entries > FOR_BLOCK && adding < SPRYI_CSR_BLOCK_A_ROW) {
+        const double squares = (double)f->nnz * rows->mean * (1 + rows->deviation * rows->deviation);
         adding = SPRYI_CSR_BLOCK_A_ROW;
-        rows_in_turn = fmax(squares / (rows->longest * rows->longest) / lanes, 1);
+        entries = fmax(entries, squares / (entries * lanes));
     }
     w->steps = warps * IN_FLIGHT * fmax(rows->mean / (IN_FLIGHT * lanes) + 0.5, 1);
     w->slices = warps;
-    w->chain = rows_in_turn * rows->longest / (IN_FLIGHT * adding);
+    w->chain = entries / (IN_FLIGHT * adding);
 }
 
 /*
