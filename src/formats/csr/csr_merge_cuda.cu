@@ -394,8 +394,11 @@ static found_row *collect_rows(const description *d, int64_t count, cudaError_t 
         list = copy = (found_row *)malloc(bytes);
         if (copy) *code = cudaMemcpy(copy, d->list, bytes, cudaMemcpyDeviceToHost);
     }
-    for (int b = 0, at = 0; all && list && b < d->blocks; at += d->words[b++].count)
-        memcpy(all + at, list + (int64_t)b * d->rounds * TILES_A_ROUND, (size_t)d->words[b].count * sizeof *all);
+    found_row *at = all;
+    for (int b = 0; all && list && b < d->blocks; b++) {
+        memcpy(at, list + (int64_t)b * d->rounds * TILES_A_ROUND, (size_t)d->words[b].count * sizeof *all);
+        at += d->words[b].count;
+    }
     if (!list) free(all);
     free(copy);
     return list ? all : NULL;
