@@ -227,8 +227,8 @@ static void choose_without_inspection(spryi_choice *choice, const spry_matrix *A
         choice->kernel = spryi_kernel_for_few(A, options->vector_type, device, spryi_calls_counted(options));
     const size_t used = strlen(choice->reason);
     if (choice->kernel)
-        snprintf(choice->reason + used, sizeof choice->reason - used,
-                 "; with %s, the kernel of csr with the least predicted time", choice->kernel);
+        snprintf(choice->reason + used, sizeof choice->reason - used, "; with %s, chosen by predicted time",
+                 choice->kernel);
 }
 
 /* ---- by cost ------------------------------------------------------------------------------------------- */

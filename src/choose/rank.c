@@ -277,9 +277,9 @@ static spry_status open_inspected(inspected *at, const spry_matrix *A, spry_op o
 /*
  * The kernels of csr differ in the time of their preparation (on a GPU, 10 us to some hundreds of us) and in their time
  * for long rows. The choice uses a sample of row lengths: rows at equal distances, and one of the longest rows. If the
- * matrix is on a device, it uses the lengths of all rows, which are inspected once per matrix. One or two short
- * products are not worth that inspection: the choice is then made without it, among kernels that are suitable for rows
- * of any length. Features of columns are set to typical values.
+ * matrix is on a device, it uses the lengths of all rows, which are inspected once per matrix. If at most
+ * UNSEEN products take less than LITTLE, rows are not inspected, and the choice is among kernels that are suitable for
+ * rows of any length. Features of columns are set to typical values.
  */
 
 /* Samples row lengths of CSR in host memory: groups of rows at equal distances, and one of the longest rows. */
@@ -375,7 +375,7 @@ const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, co
                                  int64_t calls)
 {
     enum { UNSEEN = 2 };                              /* most products for which rows are not inspected */
-    static const double SUMS = 14, LITTLE = 5 * SUMS; /* us: of an inspection of the rows on a device */
+    static const double SUMS = 14, LITTLE = 5 * SUMS; /* us of an inspection of the rows on a device, and of products */
     const spryi_format_rates *best;
     double us;
     if (A->a.layout != SPRY_CSR || !device->rates[0].kernel) return NULL;
@@ -384,7 +384,7 @@ const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, co
     any.lengths.longest = (double)A->a.columns;
     for (bool seen = A->a.device == 0 || spryi_rows_are_summarized(A);; seen = true) {
         if (seen && find_rows(&f.lengths, A) != SPRY_OK) return NULL;
-        best = least_of(device, &f, seen ? &f : &any, calls, &us);
+        best = least_of(device, &f, seen || calls > UNSEEN ? &f : &any, calls, &us);
         if (seen || (calls <= UNSEEN && us < LITTLE)) return best ? best->kernel : NULL;
         if (cost_of(&device->rates[0], device, &f, calls) - us < SUMS) return device->rates[0].kernel;
     }

@@ -98,7 +98,7 @@ static void refused_on_device(void **state)
 
 /*
  * Asserts that, for few products, the row lengths decide which csr kernel is used, for arrays on the host and on the
- * device. For arrays on the device they are not inspected if the products take little time.
+ * device. For arrays on the device the lengths are not inspected for one short product.
  */
 static void few_products_of_device_arrays(void **state)
 {

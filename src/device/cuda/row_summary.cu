@@ -46,8 +46,8 @@ template <typename I> static __device__ __forceinline__ int is_bad(I j, int64_t 
 }
 
 /*
- * Returns whether an index of this thread is bad. All threads together read all indices: four at a time from the first
- * aligned one on, then the others.
+ * Returns whether an index that this thread reads is out of range. All threads together read all indices: four at a
+ * time from the first aligned one on, then the others.
  */
 template <typename I> static __device__ int has_bad(const I *__restrict__ Aj, int64_t cols, int64_t nnz, int64_t first,
                                                     int64_t step)

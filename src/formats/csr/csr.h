@@ -225,8 +225,8 @@ enum { SPRYI_CSR_NNZ_PER_WG, SPRYI_CSR_VECTOR }; /* parameters of csr_adaptive_c
 enum { SPRYI_CSR_MOST_VECTOR = 2048 };
 
 /*
- * Returns the lanes per row of csr_vector_cuda: up to six entries for each lane, but fewer if the rows would not fill a
- * GPU.
+ * Returns the lanes per row of csr_vector_cuda: 2 to 32, so that a lane has about six entries; more lanes if the rows
+ * would not fill a GPU; SPRYI_CSR_BLOCK_A_ROW if the mean row is long.
  */
 static inline int spryi_csr_vector_lanes(int64_t rows, int64_t nnz)
 {

@@ -68,7 +68,7 @@ tile_rows;
 typedef struct merge_splits {
     int kind;
     int64_t nnz, blocks, long_count, piece_count;
-    tile_rows *tiles; /* `blocks` tiles; in any order if NEARLY_ALL */
+    tile_rows *tiles; /* `blocks` tiles; in any order if NEARLY_ALL. Memory for all tiles and a counter */
     piece *pieces;
 } merge_splits;
 

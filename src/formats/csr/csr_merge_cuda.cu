@@ -231,12 +231,12 @@ static __global__ void __launch_bounds__(shape<V>::threads, cut<KIND>::resident 
 
 /* ---- preparation ------------------------------------------------------------------------------------ */
 
-/* A row to be cut. At most one begins in a tile. */
+/* A row to be cut: the last row that begins in its tile. */
 typedef struct found_row {
     int64_t row, begin, end;
 } found_row;
 
-/* Results of a block of describe_tiles. It writes them to host memory. */
+/* Results of a block of describe_tiles. The block writes them to host memory. */
 typedef struct found_words {
     unsigned long long few_entries, many_entries; /* entries of the rows that FEW would cut, and MANY */
     unsigned long long tiles_left;                /* tiles with rows, without the rows that MANY would cut */
@@ -384,7 +384,7 @@ static cudaError_t describe(const merge_splits *s, const description *d, unsigne
     return SPRY_BY_TYPE(d->a->offset_type, P, start_describing<P>(s, d, written, words));
 }
 
-/* Returns the rows that the blocks have found, `count` in all, or NULL without memory. The caller frees them. */
+/* Returns the `count` found rows, or NULL without memory. The caller frees them. *code: the error of the copy. */
 static found_row *collect_rows(const description *d, int64_t count, cudaError_t *code)
 {
     const size_t bytes = (size_t)d->tile_count * sizeof(found_row);
@@ -404,7 +404,10 @@ static found_row *collect_rows(const description *d, int64_t count, cudaError_t 
     return list ? all : NULL;
 }
 
-/* Sets the case from all blocks' sums. If it is not FEW, describes the tiles again. Removes rows not to be cut. */
+/*
+ * Sets the case and the number of tiles from the sums of all blocks. If the case is not FEW, starts to describe the
+ * tiles again, and removes rows from the list that the case does not cut. The caller of prepare waits.
+ */
 static cudaError_t settle_kind(merge_splits *s, const description *d, const found_words *sum, found_row *rows,
                                int64_t *count, unsigned long long *written)
 {
@@ -420,13 +423,14 @@ static cudaError_t settle_kind(merge_splits *s, const description *d, const foun
     return code == cudaSuccess ? describe(s, d, written, NULL) : code;
 }
 
-/* Describes the tiles, waits for the results, sets the case and cuts long rows. The host block is locked. */
-static spry_status split_with(const spryi_device *device, merge_splits *s, const description *d, spry_type type,
-                              spry_error *err)
+/*
+ * Describes the tiles, waits for the results and sets the case. *rows: the rows to be cut, *count of them, which the
+ * caller frees; NULL: none. The host block is locked.
+ */
+static spry_status find_splits(merge_splits *s, const description *d, found_row **rows, int64_t *count,
+                               spry_error *err)
 {
     found_words sum = {0, 0, 0, 0};
-    found_row *rows = NULL;
-    spry_status status = SPRY_OK;
     cudaError_t code = describe(s, d, NULL, d->words);
     if (code == cudaSuccess) code = cudaStreamSynchronize(NULL);
     for (int b = 0; b < d->blocks && code == cudaSuccess; b++) {
@@ -435,42 +439,45 @@ static spry_status split_with(const spryi_device *device, merge_splits *s, const
         sum.tiles_left += d->words[b].tiles_left;
         sum.count += d->words[b].count;
     }
-    int64_t count = sum.count;
-    if (count > 0) rows = collect_rows(d, count, &code);
-    if (count > 0 && !rows)
-        return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: %lld long rows", (long long)count);
+    *count = sum.count;
+    if (*count > 0) *rows = collect_rows(d, *count, &code);
+    if (*count > 0 && !*rows)
+        return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: %lld long rows", (long long)*count);
     unsigned long long *written = (unsigned long long *)(s->tiles + d->tile_count);
-    if (code == cudaSuccess) code = settle_kind(s, d, &sum, rows, &count, written);
-    if (code != cudaSuccess) status = spry_cuda_fail(err, code, "csr_merge_cuda: splits");
-    if (status == SPRY_OK && count > 0)
-        status = cut_long_rows(device, s, SPRY_BY_TYPE(type, V, piece_entries<V>(s->kind)), rows, count, err);
-    free(rows);
-    return status;
+    if (code == cudaSuccess) code = settle_kind(s, d, &sum, *rows, count, written);
+    return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "csr_merge_cuda: splits");
 }
 
 static spry_status split(const spryi_device *device, merge_splits *s, const spry_arrays *a, spry_type type,
                          spry_error *err)
 {
     description d = {a, SPRY_BY_TYPE(type, V, int(shape<V>::tile)), 0, 0, s->blocks, NULL, NULL, true};
+    const int64_t list_bytes = s->blocks * (int64_t)sizeof *d.list;
     void *block = NULL, *list = NULL;
+    found_row *rows = NULL;
+    int64_t count = 0;
     d.rounds = (int)ceil_div(s->blocks, (int64_t)MOST_SPLIT_BLOCKS * TILES_A_ROUND);
     d.blocks = (int)ceil_div(s->blocks, (int64_t)d.rounds * TILES_A_ROUND);
+    d.list_on_host = d.blocks * (int64_t)sizeof *d.words + list_bytes <= SPRY_CUDA_HOST_BLOCK_BYTES;
     /* after the tiles, a counter */
     spry_status status =
         spry_cuda_new(device, (void **)&s->tiles, (s->blocks + 1) * (int64_t)sizeof *s->tiles, "blocks", err);
+    if (status == SPRY_OK && !d.list_on_host)
+        status = device->ops->allocate_in_order(device, &list, list_bytes, "long rows of blocks", err);
     if (status != SPRY_OK) return status;
     const cudaError_t code = (cudaError_t)spry_cuda_lock_host_block(&block);
-    if (code != cudaSuccess) return spry_cuda_fail(err, code, "csr_merge_cuda: splits");
-    d.words = (found_words *)block;
-    d.list = (found_row *)(d.words + d.blocks);
-    const int64_t list_bytes = s->blocks * (int64_t)sizeof *d.list;
-    d.list_on_host = d.blocks * (int64_t)sizeof *d.words + list_bytes <= SPRY_CUDA_HOST_BLOCK_BYTES;
-    if (!d.list_on_host)
-        status = device->ops->allocate_in_order(device, &list, list_bytes, "long rows of blocks", err);
-    if (list) d.list = (found_row *)list;
-    if (status == SPRY_OK) status = split_with(device, s, &d, type, err);
+    if (code == cudaSuccess) {
+        d.words = (found_words *)block;
+        d.list = list ? (found_row *)list : (found_row *)(d.words + d.blocks);
+        status = find_splits(s, &d, &rows, &count, err);
+        spry_cuda_unlock_host_block();
+    } else {
+        status = spry_cuda_fail(err, code, "csr_merge_cuda: splits");
+    }
     device->ops->release_in_order(device, list);
-    spry_cuda_unlock_host_block();
+    if (status == SPRY_OK && count > 0)
+        status = cut_long_rows(device, s, SPRY_BY_TYPE(type, V, piece_entries<V>(s->kind)), rows, count, err);
+    free(rows);
     return status;
 }
 

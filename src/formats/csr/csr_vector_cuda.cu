@@ -3,8 +3,8 @@
  *
  * Idea: 2, 4, 8, 16 or 32 lanes of a warp read consecutive entries of a row, four each before they wait, and add up
  *       their sums by shuffles. A row over 128 entries, and over 16 per lane, is added by its whole warp. If 256
- *       consecutive rows have over 1.5 times their usual number of entries, and 1024 more, rows over 1024 are added by
- *       whole blocks: each block of these rows reads the lengths of all of them, and they take turns.
+ *       consecutive rows have over 1.5 times their usual number of entries, and 1024 more, the blocks of these rows
+ *       share those over 1024: each block reads all 256 lengths and adds every LANES-th long row.
  * Work: 256 threads per block. The mean row and the number of rows give the lanes (spryi_csr_vector_lanes), or the
  *       parameter `lanes`. If rows are longer than 512 in the mean, each has a block. With 32 lanes it is CSR-Vector as
  *       both papers print it, one warp per row.
@@ -36,6 +36,7 @@ enum { THREADS = 256, WARP = 32, IN_FLIGHT = 4, LONG_FOR_LANES = 128, LONG_FOR_W
         return v;                                                                                                      \
     }
 LOAD_IF(int32_t, "s32", "+r")
+LOAD_IF(int64_t, "s64", "+l")
 LOAD_IF(float, "f32", "+f")
 LOAD_IF(double, "f64", "+d")
 #undef LOAD_IF
@@ -74,8 +75,9 @@ static __device__ V add_by_warp(unsigned left, P begin, P end, const J *__restri
     for (; left; left &= left - 1) {
         const int whose = __ffs(left) - 1;
         const P first = __shfl_sync(0xffffffffu, begin, whose), last = __shfl_sync(0xffffffffu, end, whose);
-        const V sum = __shfl_sync(0xffffffffu, lanes_sum(add_entries<WARP>(first + lane, last, Aj, Ax, x), WARP), 0);
-        if (lane == whose) own = sum;
+        const V sum = lanes_sum(add_entries<WARP>((int64_t)first + lane, last, Aj, Ax, x), WARP);
+        const V all = __shfl_sync(0xffffffffu, sum, 0);
+        if (lane == whose) own = all;
     }
     return own;
 }
@@ -87,7 +89,8 @@ static __device__ __forceinline__ void add_by_block(int64_t i, const P *__restri
                                     scalar<V> alpha, scalar<V> beta)
 {
     __shared__ V scratch[THREADS / WARP];
-    const V sum = sum_of_block<THREADS>(add_entries<THREADS, N>(Ap[i] + threadIdx.x, Ap[i + 1], Aj, Ax, x), scratch);
+    const int64_t begin = load_if(true, Ap + i), end = load_if(true, Ap + i + 1);
+    const V sum = sum_of_block<THREADS>(add_entries<THREADS, N>(begin + threadIdx.x, end, Aj, Ax, x), scratch);
     if (threadIdx.x == 0) put(y, i, sum, alpha.get(), beta.get());
 }
 
@@ -102,7 +105,7 @@ static __global__ void __launch_bounds__(THREADS)
 
 /*
  * Adds the rows over LONG_FOR_WARP among rows first .. end - 1, at most THREADS rows, which belong to `blocks` blocks.
- * All of them call this function. Each takes every blocks-th of the long rows, beginning with long row `turn`.
+ * All threads of these blocks call this function. Block `turn` adds the long rows turn, turn + blocks, ...
  */
 template <typename V, typename P, typename J>
 static __device__ void add_long_rows(int64_t first, int64_t end, int turn, int blocks, const P *__restrict__ Ap,
@@ -111,7 +114,7 @@ static __device__ void add_long_rows(int64_t first, int64_t end, int turn, int b
 {
     __shared__ unsigned found[THREADS / WARP]; /* a bit per row */
     const int64_t mine = first + threadIdx.x;
-    const int is_long = mine < end && Ap[mine + 1] - Ap[mine] > LONG_FOR_WARP;
+    const int is_long = load_if(mine < end, Ap + mine + 1) - load_if(mine < end, Ap + mine) > LONG_FOR_WARP;
     const unsigned bits = __ballot_sync(0xffffffffu, is_long);
     if (lane_of_warp() == 0) found[threadIdx.x / WARP] = bits;
     if (!__syncthreads_or(is_long)) return;
@@ -130,15 +133,15 @@ static __global__ void __launch_bounds__(THREADS, sizeof(V) == 8 ? 6 : 8)
     enum { ROWS = THREADS / LANES, LONG = LONG_FOR_LANES > 16 * LANES ? (int)LONG_FOR_LANES : 16 * LANES };
     const int64_t first = (int64_t)blockIdx.x * ROWS, i = first + threadIdx.x / LANES;
     const int lane = threadIdx.x % LANES;
-    wait_for_previous_kernel(); /* the kernel before may have written the arrays of a plan for one product */
-    /* groups of LANES blocks, from the last one on, since dense rows are often the last */
+    wait_for_previous_kernel(); /* the previous kernel may have written the arrays of a plan for one product */
+    /* groups of LANES blocks, counted from the last block, because dense rows are often last */
     const unsigned turn = (gridDim.x - 1 - blockIdx.x) % LANES, blocks = min((unsigned)LANES, blockIdx.x + turn + 1);
     const int64_t group_end = first + (int64_t)(turn + 1) * ROWS, group = group_end - (int64_t)blocks * ROWS;
-    const bool may_be_long = Ap[min(group_end, m)] - Ap[group] > usual;
-    const P begin = i < m ? Ap[i] : 0, end = i < m ? Ap[i + 1] : 0;
+    const bool may_be_long = load_if(true, Ap + min(group_end, m)) - load_if(true, Ap + group) > usual;
+    const P begin = load_if(i < m, Ap + i), end = load_if(i < m, Ap + i + 1);
     const bool is_for_block = may_be_long && end - begin > LONG_FOR_WARP;
     const bool is_for_warp = end - begin > LONG && !is_for_block;
-    V sum = is_for_warp || is_for_block ? V(0) : add_entries<LANES>(begin + lane, end, Aj, Ax, x);
+    V sum = is_for_warp || is_for_block ? V(0) : add_entries<LANES>((int64_t)begin + lane, end, Aj, Ax, x);
     sum = lanes_sum(sum, LANES);
     const unsigned left = __ballot_sync(0xffffffffu, is_for_warp && lane == 0);
     if (left) {

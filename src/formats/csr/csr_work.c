@@ -6,9 +6,9 @@
 #include <string.h>
 
 /*
- * Set by hand: `chain` of csr_merge_cuda, from a matrix with 400 000 rows of which 600 have entries, since a fit would
- * give little weight to that case, in which the kernel is five times slower than others; set-up of csr_merge_cuda,
- * csr_vector_cuda and csr_scalar_cuda, as a plan measures it.
+ * Some rates were set by hand. `chain` of csr_merge_cuda is from a matrix with 400 000 rows of which 600 have entries.
+ * A fit would give little weight to that case, in which the kernel is five times slower than others. Set-up times of
+ * csr_merge_cuda, csr_vector_cuda and csr_scalar_cuda are those that plans took.
  */
 /* clang-format off */
 static const spryi_rates_row rates[] = {
@@ -66,9 +66,8 @@ static spryi_work cpu_work(const spryi_product *p)
 }
 
 /*
- * Adds the work of csr_vector_cuda. A lane loads IN_FLIGHT entries before it waits, which is a round. The chain is the
- * number of rounds for the longest row. Blocks of neighbouring rows, as many as a row has lanes, take turns with rows
- * over FOR_BLOCK entries, of which all are assumed to be neighbours.
+ * Adds the work of csr_vector_cuda. In one round a lane loads IN_FLIGHT entries. The chain is the number of rounds for
+ * the longest row. Rows over FOR_BLOCK entries are assumed to be neighbours, which `lanes` blocks share.
  */
 static void add_vector(spryi_work *w, const spryi_features *f)
 {
