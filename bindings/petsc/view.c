@@ -32,6 +32,7 @@ static PetscErrorCode print_direction(const SpryPlans *plans, SpryDirection dire
             PetscCall(PetscViewerASCIISynchronizedPrintf(viewer, "%sSpry: no products so far\n", prefix));
         PetscFunctionReturn(PETSC_SUCCESS);
     }
+    info.struct_size = offsetof(spry_spmv_plan_info, baseline); /* no predictions: they would inspect the matrix */
     SpryCall(spry_spmv_plan_get_info(slot->plan, &info, err));
     if (info.upload_us > 0)
         PetscCall(PetscSNPrintf(transfer, sizeof transfer, " (%.0f of them transfer)", info.upload_us));

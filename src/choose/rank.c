@@ -277,9 +277,9 @@ static spry_status open_inspected(inspected *at, const spry_matrix *A, spry_op o
 /*
  * The kernels of csr differ in the time of their preparation (on a GPU, 10 us to some hundreds of us) and in their time
  * for long rows. The choice uses a sample of row lengths: rows at equal distances, and one of the longest rows. If the
- * matrix is on a device, it uses the lengths of all rows, which are inspected once per matrix. If at most
- * UNSEEN products take less than LITTLE, rows are not inspected, and the choice is among kernels that are suitable for
- * rows of any length. Features of columns are set to typical values.
+ * matrix is on a device, it uses the lengths of all rows, which are inspected once per matrix. If at most UNSEEN
+ * products take less than LITTLE, rows are not inspected, and the choice is among kernels that are suitable for rows of
+ * any length. Features of columns are set to typical values.
  */
 
 /* Samples row lengths of CSR in host memory: groups of rows at equal distances, and one of the longest rows. */
@@ -381,13 +381,15 @@ const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, co
     if (A->a.layout != SPRY_CSR || !device->rates[0].kernel) return NULL;
     if (spryi_is_mixed(A->a.value_type, vector_type)) return NULL; /* only one kernel multiplies mixed types */
     spryi_features f = uninspected_features(&A->a, vector_type), any = f;
-    any.lengths.longest = (double)A->a.columns;
-    for (bool seen = A->a.device == 0 || spryi_rows_are_summarized(A);; seen = true) {
-        if (seen && find_rows(&f.lengths, A) != SPRY_OK) return NULL;
-        best = least_of(device, &f, seen || calls > UNSEEN ? &f : &any, calls, &us);
-        if (seen || (calls <= UNSEEN && us < LITTLE)) return best ? best->kernel : NULL;
+    if (A->a.device > 0 && !spryi_rows_are_summarized(A)) {
+        any.lengths.longest = (double)A->a.columns;
+        best = least_of(device, &f, calls <= UNSEEN ? &any : &f, calls, &us);
+        if (calls <= UNSEEN && us < LITTLE) return best->kernel;
         if (cost_of(&device->rates[0], device, &f, calls) - us < SUMS) return device->rates[0].kernel;
     }
+    if (find_rows(&f.lengths, A) != SPRY_OK) return NULL;
+    best = least_of(device, &f, &f, calls, &us);
+    return best ? best->kernel : NULL;
 }
 
 /*

@@ -219,8 +219,14 @@ typedef struct spryi_csr {
 extern const spryi_format spryi_format_csr;
 extern const struct spryi_estimator spryi_csr_estimator; /* csr_work.c */
 /* Parameters of kernels: indices in the kernels' lists. */
-enum { SPRYI_CSR_LANES };                        /* parameters of csr_vector_cuda */
-enum { SPRYI_CSR_BLOCK_A_ROW = 256 };            /* its lanes, if a block of threads adds each row */
+enum { SPRYI_CSR_LANES }; /* parameters of csr_vector_cuda */
+/* Constants of csr_vector_cuda and of its predicted work. */
+enum {
+    SPRYI_CSR_BLOCK_A_ROW = 256,    /* threads of a block; the lanes per row, if a block adds each row */
+    SPRYI_CSR_IN_FLIGHT = 4,        /* entries that a lane loads before it waits */
+    SPRYI_CSR_LONG_FOR_LANES = 128, /* longer rows are added by a warp */
+    SPRYI_CSR_LONG_FOR_WARP = 1024  /* longer rows are added by a block */
+};
 enum { SPRYI_CSR_NNZ_PER_WG, SPRYI_CSR_VECTOR }; /* parameters of csr_adaptive_cuda and csr_adaptive_atomic_cuda */
 enum { SPRYI_CSR_MOST_VECTOR = 2048 };
 

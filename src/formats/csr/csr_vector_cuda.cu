@@ -20,7 +20,8 @@ extern "C" {
 #include "formats/csr/csr.h"
 }
 
-enum { THREADS = 256, WARP = 32, IN_FLIGHT = 4, LONG_FOR_LANES = 128, LONG_FOR_WARP = 1024 };
+enum { THREADS = SPRYI_CSR_BLOCK_A_ROW, WARP = 32, IN_FLIGHT = SPRYI_CSR_IN_FLIGHT };
+enum { LONG_FOR_LANES = SPRYI_CSR_LONG_FOR_LANES, LONG_FOR_WARP = SPRYI_CSR_LONG_FOR_WARP };
 
 /*
  * Loads *p if `wanted`, else returns 0. Without `volatile` the compiler would wait for each load of an f64 product, and

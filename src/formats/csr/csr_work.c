@@ -66,24 +66,25 @@ static spryi_work cpu_work(const spryi_product *p)
 }
 
 /*
- * Adds the work of csr_vector_cuda. In one round a lane loads IN_FLIGHT entries. The chain is the number of rounds for
- * the longest row. Rows over FOR_BLOCK entries are assumed to be neighbours, which `lanes` blocks share.
+ * Adds the work of csr_vector_cuda. In one round a lane loads SPRYI_CSR_IN_FLIGHT entries. The chain is the number of
+ * rounds for the longest row. Rows that blocks add are assumed to be neighbours, which `lanes` blocks share.
  */
 static void add_vector(spryi_work *w, const spryi_features *f)
 {
-    static const double IN_FLIGHT = 4, FOR_WARP = 128, FOR_BLOCK = 1024;
     const spryi_row_profile *rows = &f->lengths;
     const double lanes = spryi_csr_vector_lanes(f->rows, f->nnz), warps = (double)f->rows * lanes / LANES;
     double adding = lanes, entries = rows->longest; /* lanes that add long rows, and entries that each adds in turn */
-    if (entries > FOR_WARP && adding < LANES) adding = LANES;
-    if (entries > FOR_BLOCK && adding < SPRYI_CSR_BLOCK_A_ROW) {
+    if (entries > SPRYI_CSR_LONG_FOR_LANES && adding < LANES) adding = LANES;
+    if (entries > SPRYI_CSR_LONG_FOR_WARP && adding < SPRYI_CSR_BLOCK_A_ROW) {
         const double squares = (double)f->nnz * rows->mean * (1 + rows->deviation * rows->deviation);
+        const double shared = squares / (entries * lanes);
         adding = SPRYI_CSR_BLOCK_A_ROW;
-        entries = fmax(entries, squares / (entries * lanes));
+        if (shared > entries) entries = shared;
     }
-    w->steps = warps * IN_FLIGHT * fmax(rows->mean / (IN_FLIGHT * lanes) + 0.5, 1);
+    const double rounds = rows->mean / (SPRYI_CSR_IN_FLIGHT * lanes) + 0.5; /* of a row */
+    w->steps = warps * SPRYI_CSR_IN_FLIGHT * (rounds > 1 ? rounds : 1);
     w->slices = warps;
-    w->chain = entries / (IN_FLIGHT * adding);
+    w->chain = entries / (SPRYI_CSR_IN_FLIGHT * adding);
 }
 
 /*
